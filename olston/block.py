@@ -1,0 +1,111 @@
+"""Data blocks: the atoms of scheduling [2.2].
+
+`B(T)` base, `Δ(T₁ ▷ T₂)` strong delta, `Δ⁺(T₁ ▷ T₂)` one without deletions, `δ_k(T₁ ▷ T₂)` weak delta of
+representation `k`. Rows are a bag: a strong delta is rows with an integer weight, netted; a base has
+every row as often as its multiplicity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from olston.errors import BlockError, ProvenanceError
+from olston.provenance import Provenance, Stamp
+
+Kind: TypeAlias = str
+
+BASE: Kind = "B"
+DELTA: Kind = "Δ"
+MONOTONE: Kind = "Δ⁺"
+WEAK = "δ_"
+
+
+def weak(representation: str) -> Kind:
+    """The kind of a weak delta of `representation`."""
+    return WEAK + representation
+
+
+def is_weak(kind: Kind) -> bool:
+    return kind.startswith(WEAK)
+
+
+def is_strong(kind: Kind) -> bool:
+    return kind in (DELTA, MONOTONE)
+
+
+def is_delta(kind: Kind) -> bool:
+    return kind != BASE
+
+
+def fits(kind: Kind, wanted: Kind) -> bool:
+    """Whether an operand of `kind` may stand where `wanted` is read: a `Δ` operand also takes a `Δ⁺`."""
+    return kind == wanted or (kind == MONOTONE and wanted == DELTA)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One block; two blocks are equal when channel, kind and provenance are.
+
+    `source` is `None` for bases. `relaxed` says whether the *content* stays right when the block is
+    applied to a base that differs where the block does not advance; see `olston.operators.signature`.
+    `rows` is exact once committed, an estimate while planned.
+    """
+
+    channel: str
+    kind: Kind
+    target: Provenance
+    source: Provenance | None = None
+    rows: float = 0
+    relaxed: bool = True
+    id: str = ""
+    key: tuple[str, Kind, Provenance | None, Provenance] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fault = self._fault()
+        if fault:
+            raise BlockError(f"{self.channel or '(no channel)'}: block {self}: {fault}")
+        object.__setattr__(self, "key", (self.channel, self.kind, self.source, self.target))
+
+    def _fault(self) -> str | None:
+        if not self.channel:
+            return "a block is on a channel; name it."
+        if not (self.kind == BASE or is_strong(self.kind) or (is_weak(self.kind) and len(self.kind) > len(WEAK))):
+            return f"kind {self.kind!r} is none of B, Δ, Δ⁺, δ_<representation>."
+        if not self.rows >= 0:
+            return f"{self.rows} rows; a block has 0 rows or more."
+        if self.kind == BASE:
+            if self.source is not None:
+                return "a base stands on its own; only deltas have a source."
+            if self.target.has_empty_entry:
+                return "a base reflects every pathway; empty entries occur in deltas only."
+            return None
+        if self.source is None:
+            return "a delta needs the source it starts from."
+        try:
+            progress = self.source.precedes(self.target)
+        except ProvenanceError:
+            return "source and target differ in the number of pathways."
+        if not progress:
+            return "the source of a delta precedes its target (≺); this one makes no progress."
+        return None
+
+    @property
+    def is_base(self) -> bool:
+        return self.kind == BASE
+
+    @property
+    def stamp(self) -> Stamp:
+        """The newest input snapshot reflected; of an arrival, its own stamp."""
+        return max(high for high in self.target.newest if high is not None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        if self.source is None:
+            return f"{self.channel}: {self.kind}({self.target})"
+        return f"{self.channel}: {self.kind}({self.source} ▷ {self.target})"

@@ -1,0 +1,162 @@
+"""Temporal provenance: which snapshots of which inputs a block reflects [2.1].
+
+`T = ⟨T[0], …, T[n-1]⟩` has one entry per pathway, the *set* of input snapshots reflected through it.
+Everything here is a plain value: no clock, no timeline. What depends on them (`⁻`, consistency,
+staleness) is asked of `olston.timeline.History`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from olston.errors import ProvenanceError
+
+Stamp: TypeAlias = int | float
+"""Microseconds since the epoch, UTC. Planning problems may use any number: a logical clock works the same."""
+
+Entry: TypeAlias = frozenset[Stamp]
+
+EMPTY: Entry = frozenset()
+
+
+class Provenance:
+    """`T`, immutable and hashable.
+
+    `oldest[i]` and `newest[i]` are `min T[i]` and `max T[i]` = `T[i]⁺`, or `None` for an empty entry,
+    which claims nothing and occurs in deltas only (a one-sided union).
+    """
+
+    __slots__ = ("_hash", "entries", "newest", "oldest")
+
+    entries: tuple[Entry, ...]
+    oldest: tuple[Stamp | None, ...]
+    newest: tuple[Stamp | None, ...]
+
+    def __init__(self, entries: Iterable[Iterable[Stamp]]) -> None:
+        self.entries = tuple(_entry(i, e) for i, e in enumerate(entries))
+        if not self.entries:
+            raise ProvenanceError("provenance without entries: every channel has at least one pathway.")
+        self.oldest = tuple(min(e) if e else None for e in self.entries)
+        self.newest = tuple(max(e) if e else None for e in self.entries)
+        self._hash = hash(self.entries)
+
+    @classmethod
+    def _of(
+        cls, entries: tuple[Entry, ...], oldest: tuple[Stamp | None, ...], newest: tuple[Stamp | None, ...]
+    ) -> Provenance:
+        made = cls.__new__(cls)
+        made.entries, made.oldest, made.newest, made._hash = entries, oldest, newest, hash(entries)
+        return made
+
+    @classmethod
+    def at(cls, *stamps: Stamp) -> Provenance:
+        """One snapshot per pathway: `Provenance.at(3, 5)` is `⟨{3}, {5}⟩`."""
+        return cls((s,) for s in stamps)
+
+    @classmethod
+    def unclaimed(cls, pathways: int) -> Provenance:
+        """`⟨{}, …⟩`: what a one-sided union says of the side it does not propagate."""
+        return cls(() for _ in range(pathways))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, pathway: int) -> Entry:
+        return self.entries[pathway]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Provenance):
+            return NotImplemented
+        return self._hash == other._hash and self.entries == other.entries
+
+    def __add__(self, other: Provenance) -> Provenance:
+        """`T₁ ⊕ T₂`: concatenation."""
+        return Provenance._of(
+            self.entries + other.entries, self.oldest + other.oldest, self.newest + other.newest
+        )
+
+    def part(self, positions: Iterable[int]) -> Provenance:
+        """The entries at `positions`, in their order."""
+        chosen = tuple(positions)
+        return Provenance._of(
+            tuple(self.entries[i] for i in chosen),
+            tuple(self.oldest[i] for i in chosen),
+            tuple(self.newest[i] for i in chosen),
+        )
+
+    @property
+    def has_empty_entry(self) -> bool:
+        return None in self.newest
+
+    def precedes(self, other: Provenance) -> bool:
+        """`self ≺ other`: no entry of `other` is behind in either end, and some entry is ahead in one.
+
+        Both ends count, so `{Mon,Tue,Wed} → {Wed}` (a repair) and `{Mon} → {Mon,Tue}` (an asynchronous
+        step) are progress and `{Mon,Wed} → {Tue}` is not. `⁻` is strictly increasing over the arrivals
+        of a timeline, so comparing `min` compares `T[i]⁻`. Empty against non-empty is incomparable.
+        A strict partial order.
+        """
+        if self.oldest == other.oldest and self.newest == other.newest:
+            return False
+        if len(self.entries) != len(other.entries):
+            raise ProvenanceError(f"{self} and {other} differ in pathways: they belong to different channels.")
+        for low, low2, high, high2 in zip(self.oldest, other.oldest, self.newest, other.newest, strict=True):
+            if low is None or low2 is None or high is None or high2 is None:
+                if low is not low2:
+                    return False
+            elif low2 < low or high2 < high:
+                return False
+        return True
+
+    def admits(self, source: Provenance, target: Provenance) -> bool:
+        """Whether a delta `source ▷ target` applies to a base of this provenance, exactly or relaxed [2.4]:
+        for each i, `T₁[i] = T₂[i]` or `T₂[i] = T₃[i]`."""
+        if self == source:
+            return True
+        return all(
+            own == old or old == new
+            for own, old, new in zip(self.entries, source.entries, target.entries, strict=True)
+        )
+
+    def apply(self, source: Provenance, target: Provenance) -> Provenance:
+        """The provenance after a delta `source ▷ target` [2.4]: `(T₁[i] \\ T₂[i]) ∪ T₃[i]`."""
+        if self == source:
+            return target
+        if not self.admits(source, target):
+            raise ProvenanceError(f"delta {source} ▷ {target} does not apply to {self}: an entry that it advances differs.")
+        entries, oldest, newest = list(target.entries), list(target.oldest), list(target.newest)
+        for i, own in enumerate(self.entries):
+            if own != source.entries[i]:  # then the delta leaves this entry alone, and the base keeps what it had
+                entries[i] = own | target.entries[i]
+                oldest[i] = min((s for s in (self.oldest[i], oldest[i]) if s is not None), default=None)
+                newest[i] = max((s for s in (self.newest[i], newest[i]) if s is not None), default=None)
+        return Provenance._of(tuple(entries), tuple(oldest), tuple(newest))
+
+    def __repr__(self) -> str:
+        return f"Provenance({[sorted(e) for e in self.entries]})"
+
+    def __str__(self) -> str:
+        return "⟨" + ", ".join("{" + ",".join(str(s) for s in sorted(e)) + "}" for e in self.entries) + "⟩"
+
+    def to_json(self) -> list[list[Stamp]]:
+        """A list of ascending lists of stamps, one per pathway."""
+        return [sorted(e) for e in self.entries]
+
+
+def _entry(index: int, stamps: Iterable[Stamp]) -> Entry:
+    entry = stamps if isinstance(stamps, frozenset) else frozenset(stamps)
+    for stamp in entry:
+        if isinstance(stamp, bool) or not isinstance(stamp, int | float):
+            raise ProvenanceError(f"entry {index}: {stamp!r} is no timestamp; a timestamp is an int of microseconds.")
+        if not stamp >= 0:
+            raise ProvenanceError(f"entry {index}: timestamp {stamp!r} is before 0, the empty relation.")
+    return entry

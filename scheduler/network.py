@@ -1,0 +1,144 @@
+"""A workflow as the planner sees it: channels with their pathways, and the variants that connect them.
+
+Converters, chaining and every widget's operators are all `Variant`s. A network says nothing about
+blocks or time; it is compiled once per definition from a `Workflow` or read from a problem file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import networkx as nx
+
+from olston.block import DELTA, MONOTONE, Kind
+from olston.constraints import Inconsistency, Staleness
+from olston.operators.signature import Signature
+from olston.scheduler.declared import Declared
+
+Price: TypeAlias = Callable[[Sequence[float]], tuple[float, tuple[float, ...]]]
+"""Sizes of the operands in order → cost, and the size of each result."""
+
+DeliveryPrice: TypeAlias = Callable[[Kind, float], float]
+"""Kind and size of the block delivered → cost of the delivery."""
+
+
+def free_delivery(kind: Kind, rows: float) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """One way to carry out an operation: a signature bound to channels, with its price."""
+
+    name: str
+    widget: str
+    signature: Signature
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    price: Price
+    listed: bool = True
+    """False for what costs nothing and leaves no trace in a plan: chaining."""
+
+    @cached_property
+    def foreign(self) -> bool:
+        """Whether it reads another channel than it writes, so that declared bounds bind on its operands."""
+        return not set(self.inputs) <= set(self.outputs)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Output:
+    """What an external consumer of `channel` accepts, and the price of handing it over."""
+
+    channel: str
+    accepts: frozenset[Kind]
+    price: DeliveryPrice = free_delivery
+
+    @property
+    def consumer(self) -> str:
+        """The consumer's own place in the search: its content is a block on this channel."""
+        return "→" + self.channel
+
+
+@dataclass(frozen=True)
+class Network:
+    """Channels in topological order with the input channel of each of their pathways, variants, outputs, bounds."""
+
+    inputs: Mapping[str, tuple[str, ...]]
+    variants: tuple[Variant, ...]
+    outputs: Mapping[str, Output]
+    staleness: tuple[Staleness, ...] = ()
+    inconsistency: tuple[Inconsistency, ...] = ()
+    _upstream: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        return {channel: i for i, channel in enumerate(self.inputs)}
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[str]:
+        """Channels, with an edge from each that an operation reads to each that it writes."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(self.inputs)
+        graph.add_edges_from((i, o) for v in self.variants if v.foreign for i in v.inputs for o in v.outputs)
+        return graph
+
+    def upstream(self, channel: str) -> frozenset[str]:
+        """`channel` and all that feeds it."""
+        if channel not in self._upstream:
+            self._upstream[channel] = frozenset(nx.ancestors(self.graph, channel)) | {channel}
+        return self._upstream[channel]
+
+    @cached_property
+    def readers(self) -> dict[tuple[str, Kind], list[tuple[Variant, int, int]]]:
+        """Which variants take a block of a kind on a channel: (variant, input, position within it)."""
+        found: dict[tuple[str, Kind], list[tuple[Variant, int, int]]] = {}
+        for variant in self.variants:
+            for i, (channel, reads) in enumerate(zip(variant.inputs, variant.signature.reads, strict=True)):
+                for p, wanted in enumerate(reads.kinds):
+                    for kind in (DELTA, MONOTONE) if wanted == DELTA else (wanted,):
+                        found.setdefault((channel, kind), []).append((variant, i, p))
+        return found
+
+    @cached_property
+    def producers(self) -> dict[str, list[Variant]]:
+        """The variants that write each channel, without those that merely convert on it."""
+        found: dict[str, list[Variant]] = {}
+        for variant in self.variants:
+            if variant.foreign:
+                for channel in variant.outputs:
+                    found.setdefault(channel, []).append(variant)
+        return found
+
+    @cached_property
+    def declared(self) -> Declared:
+        """The declared bounds, by the channel on which they bind."""
+        return Declared(self.inputs, self.feeds, self.staleness, self.inconsistency)
+
+    @cached_property
+    def feeds(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Channel → the channels it is computed from, each with the offset of its pathways."""
+        found: dict[str, tuple[tuple[str, int], ...]] = {}
+        for channel, variants in self.producers.items():
+            offset, parts = 0, []
+            for source in variants[0].inputs:
+                parts.append((source, offset))
+                offset += len(self.inputs[source])
+            found[channel] = tuple(parts)
+        return found
+
+    def without(self, excluded: Iterable[str]) -> Network:
+        """The same network without the variants named, for planning around one that fails."""
+        names = set(excluded)
+        return Network(
+            self.inputs,
+            tuple(v for v in self.variants if v.name not in names),
+            self.outputs,
+            self.staleness,
+            self.inconsistency,
+        )

@@ -1,0 +1,49 @@
+"""The blocks already optimized, found by channel, kind and provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from olston.block import BASE, DELTA, MONOTONE, Kind
+from olston.provenance import Provenance
+from olston.scheduler.plan import Entry
+
+_NONE: Sequence[Entry] = ()
+
+
+class Settled:
+    """`B_optimized` of Algorithm 1, indexed. Iteration is in the order of settling, so the search is deterministic."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[object, ...], Entry] = {}
+        self._of: dict[tuple[str, Kind], list[Entry]] = {}
+        self._starting: dict[tuple[str, Kind, Provenance], list[Entry]] = {}
+        self._ending: dict[tuple[str, Kind, Provenance], list[Entry]] = {}
+
+    def __contains__(self, key: tuple[object, ...]) -> bool:
+        return key in self.entries
+
+    def add(self, entry: Entry) -> None:
+        block = entry.block
+        self.entries[block.key] = entry
+        # a Δ operand also takes a Δ⁺
+        for kind in (DELTA, MONOTONE) if block.kind == MONOTONE else (block.kind,):
+            self._of.setdefault((block.channel, kind), []).append(entry)
+            self._ending.setdefault((block.channel, kind, block.target), []).append(entry)
+            if block.source is not None:
+                self._starting.setdefault((block.channel, kind, block.source), []).append(entry)
+
+    def of(self, channel: str, kind: Kind) -> Sequence[Entry]:
+        """All blocks that may stand where `kind` is read on `channel`."""
+        return self._of.get((channel, kind), _NONE)
+
+    def bases(self, channel: str) -> Sequence[Entry]:
+        return self._of.get((channel, BASE), _NONE)
+
+    def starting(self, channel: str, kind: Kind, source: Provenance) -> Sequence[Entry]:
+        """The deltas that start at `source`."""
+        return self._starting.get((channel, kind, source), _NONE)
+
+    def ending(self, channel: str, kind: Kind, target: Provenance) -> Sequence[Entry]:
+        """The blocks whose target is `target`; for bases, those that stand there."""
+        return self._ending.get((channel, kind, target), _NONE)

@@ -54,6 +54,11 @@ class Timeline:
         """The snapshot that was valid at `time`."""
         return self._arrivals[max(0, bisect_right(self._arrivals, time) - 1)]
 
+    def snapshot_before(self, time: Stamp) -> Stamp:
+        """The oldest snapshot whose validity lasts until `time` or longer: `t⁻ ≥ time`."""
+        i = bisect_left(self._arrivals, time)
+        return self._arrivals[max(0, i - 1)]
+
     def runs(self, entry: Entry) -> list[tuple[Stamp, Stamp]]:
         """`entry` as runs of consecutive arrivals, first and last of each: how long sets are stored."""
         runs: list[tuple[Stamp, Stamp]] = []

@@ -6,34 +6,125 @@ other operator, but read and write the same channel, so declared bounds do not b
 
 from __future__ import annotations
 
-from olston.block import BASE, DELTA, Kind
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind
+from olston.operators.estimate import Statistics, Work
 from olston.operators.signature import Link, Reads, Relaxed, Signature
 
-APPLY = Signature((Reads((BASE, DELTA), Link.RELAXED),), BASE)
-"""`c^{ΔB}`: B(T₁), Δ(T₂ ▷ T₃) → B((T₁ \\ T₂) ∪ T₃)."""
 
-DIFFERENCE = Signature((Reads((BASE, BASE), Link.PRECEDES),), DELTA)
-"""`c^{BΔ}`: B(T₁), B(T₂) → Δ(T₁ ▷ T₂)."""
+@dataclass(frozen=True)
+class Apply:
+    """`c^{ΔB}`: B(T₁), Δ(T₂ ▷ T₃) → B((T₁ \\ T₂) ∪ T₃)."""
 
-COMPLETE = Signature((Reads((BASE, DELTA), Link.COMPLETES),), DELTA, monotone=True, relaxed=Relaxed.KEEPS)
-"""B(T), one-sided Δ → Δ(T ▷ T′): free, so that readers of `B,Δ` pairs can follow a one-sided union."""
+    name = "c.ΔB"
+    signature = Signature((Reads((BASE, DELTA), Link.RELAXED),), BASE)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        base, delta = operands
+        if delta.kind == MONOTONE:
+            return Work(base.rows, delta.rows, 0.0, (base.rows + delta.rows,))
+        return Work(base.rows, delta.rows, delta.rows, (base.rows + statistics.growth * delta.rows,))
 
 
-def apply_weak(kind: Kind) -> Signature:
+@dataclass(frozen=True)
+class Difference:
+    """`c^{BΔ}`: B(T₁), B(T₂) with T₁ ≺ T₂ → Δ(T₁ ▷ T₂). It fits the first base only."""
+
+    name = "c.BΔ"
+    signature = Signature((Reads((BASE, BASE), Link.PRECEDES),), DELTA)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        old, new = operands[0].rows, operands[1].rows
+        return Work(base=old + new, shuffled=old + new, written=(abs(new - old),))
+
+
+@dataclass(frozen=True)
+class Complete:
+    """B(T), one-sided Δ → Δ(T ▷ T′): free, so that readers of `B,Δ` pairs can follow a one-sided union."""
+
+    name = "complete"
+    signature = Signature((Reads((BASE, DELTA), Link.COMPLETES),), DELTA, monotone=True, relaxed=Relaxed.KEEPS)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        return Work(written=(operands[1].rows,))
+
+
+@dataclass(frozen=True)
+class ApplyWeak:
     """`c^{δB}`: B(T₁), δ(T₂ ▷ T₃) → B((T₁ \\ T₂) ∪ T₃)."""
-    return Signature((Reads((BASE, kind), Link.RELAXED),), BASE)
+
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        return f"c.{self.kind}B"
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature((Reads((BASE, self.kind), Link.RELAXED),), BASE)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        base, delta = operands[0].rows, operands[1].rows
+        return Work(base, delta, delta, (base + delta * (1 - statistics.known(base)),))
 
 
-def strengthen(kind: Kind) -> Signature:
+@dataclass(frozen=True)
+class Strengthen:
     """`c^{δΔ}`: B(T₁), δ(T₁ ▷ T₂) → Δ(T₁ ▷ T₂). It reads what the base holds, so the result fits that base only."""
-    return Signature((Reads((BASE, kind)),), DELTA)
+
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        return f"c.{self.kind}Δ"
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature((Reads((BASE, self.kind)),), DELTA)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        base, delta = operands[0].rows, operands[1].rows
+        return Work(base, delta, delta, (delta * (1 + statistics.known(base)),))
 
 
-def weaken(kind: Kind) -> Signature:
+@dataclass(frozen=True)
+class Weaken:
     """`c^{Δδ}`: Δ(T₁ ▷ T₂) → δ(T₁ ▷ T₂), without reference to the old base."""
-    return Signature((Reads((DELTA,)),), kind, relaxed=Relaxed.KEEPS)
+
+    kind: Kind
+    expand: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"c.Δ{self.kind}"
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature((Reads((DELTA,)),), self.kind, relaxed=Relaxed.KEEPS)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        rows = operands[0].rows
+        return Work(delta=rows, shuffled=rows, written=(rows / self.expand,))
 
 
-def weak_difference(kind: Kind) -> Signature:
-    """`c^{Bδ}`: B(T₁), B(T₂) → δ(T₁ ▷ T₂)."""
-    return Signature((Reads((BASE, BASE), Link.PRECEDES),), kind)
+@dataclass(frozen=True)
+class WeakDifference:
+    """`c^{Bδ}`: B(T₁), B(T₂) with T₁ ≺ T₂ → δ(T₁ ▷ T₂)."""
+
+    kind: Kind
+    expand: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"c.B{self.kind}"
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature((Reads((BASE, BASE), Link.PRECEDES),), self.kind)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        old, new = operands[0].rows, operands[1].rows
+        return Work(base=old + new, shuffled=old + new, written=(abs(new - old) / self.expand,))

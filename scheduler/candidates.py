@@ -25,16 +25,24 @@ Step: TypeAlias = tuple[Provenance, Provenance]
 class Candidates:
     """Enumerates invocations within the declared bounds, which bind at reading."""
 
-    def __init__(self, network: Network, bounds: Bounds, ledger: Ledger, within: frozenset[str]) -> None:
+    def __init__(
+        self,
+        network: Network,
+        bounds: Bounds,
+        ledger: Ledger,
+        within: frozenset[str],
+        barred: frozenset[Variant] = frozenset(),
+    ) -> None:
         self._readers, self._inputs = network.readers, network.inputs
         self._bounds, self._ledger, self._within = bounds, ledger, within
+        self._barred = barred
         self._unclaimed: dict[str, Provenance] = {}
 
     def __call__(self, entry: Entry, settled: Settled) -> Iterator[Entry]:
         """The blocks that `entry` makes possible, each with its plan and cost."""
         block = entry.block
         for variant, i, position in self._readers.get((block.channel, block.kind), ()):
-            if not self._within.issuperset(variant.outputs) and self._within.isdisjoint(variant.outputs):
+            if self._within.isdisjoint(variant.outputs) or variant in self._barred:
                 continue
             reads, foreign = variant.signature.reads, variant.foreign
             options: list[Iterable[Operands]] = []
@@ -114,7 +122,7 @@ class Candidates:
         if all(key in settled for key in keys):
             return
         blocks = tuple(e.block for e in operands)
-        cost, rows = variant.price([b.rows for b in blocks])
+        cost, rows = variant.price(blocks)
         relaxed = not delta or len(target) == 1 or may_relax(signature.relaxed, blocks)
         results = tuple(
             Block(channel, kind, target, source if delta else None, size, relaxed)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
 import networkx as nx
 
-from olston.block import DELTA, MONOTONE, Kind
+from olston.block import DELTA, MONOTONE, Block, Kind
 from olston.constraints import Inconsistency, Staleness
 from olston.operators.signature import Signature
 from olston.scheduler.declared import Declared
 
-Price: TypeAlias = Callable[[Sequence[float]], tuple[float, tuple[float, ...]]]
-"""Sizes of the operands in order → cost, and the size of each result."""
+Price: TypeAlias = Callable[[Sequence[Block]], tuple[float, tuple[float, ...]]]
+"""The operands in order → cost, and the size of each result."""
 
 DeliveryPrice: TypeAlias = Callable[[Kind, float], float]
 """Kind and size of the block delivered → cost of the delivery."""
@@ -27,6 +28,14 @@ DeliveryPrice: TypeAlias = Callable[[Kind, float], float]
 
 def free_delivery(kind: Kind, rows: float) -> float:
     return 0.0
+
+
+class Recompute(Enum):
+    """When a batch variant may make a channel anew; see `olston.widgets.widget.Policy`."""
+
+    ALLOWED = "whenever it is cheapest"
+    LAST_RESORT = "if nothing else will do, or nothing exists yet"
+    FIRST_FILL = "only while nothing exists yet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +50,7 @@ class Variant:
     price: Price
     listed: bool = True
     """False for what costs nothing and leaves no trace in a plan: chaining."""
+    recompute: Recompute = Recompute.ALLOWED
 
     @cached_property
     def foreign(self) -> bool:
@@ -114,6 +124,11 @@ class Network:
                 for channel in variant.outputs:
                     found.setdefault(channel, []).append(variant)
         return found
+
+    @cached_property
+    def reluctant(self) -> tuple[Variant, ...]:
+        """The batch variants that a policy lets run only if nothing else will do, or nothing exists."""
+        return tuple(v for v in self.variants if v.recompute is not Recompute.ALLOWED)
 
     @cached_property
     def declared(self) -> Declared:

@@ -1,55 +1,291 @@
-"""Planning problems as JSON: `../shared/PROBLEM-FORMAT.md` describes the format."""
+"""Planning problems as JSON, and their answers; `docs/reference/problem-files.md` describes the format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+import networkx as nx
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind, is_weak, weak
 from olston.constraints import Inconsistency, Staleness
-from olston.operators import convert
-from olston.operators.chain import chain
-from olston.operators.signature import Reads, Relaxed, Signature
+from olston.errors import OlstonError, ProblemError, unknown
+from olston.operators.signature import Link, Reads, Relaxed, Signature
 from olston.provenance import Provenance
 from olston.scheduler.network import Network, Output, Price, Variant
 from olston.scheduler.problem import Problem
+from olston.scheduler.problem_format import Case, ChannelPart, OperatorPart, Stamps, parse
 from olston.timeline import History, Timeline
+
 _KINDS = {"B": BASE, "D": DELTA, "D+": MONOTONE}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-def read_kind(text): return _KINDS.get(text) or weak(text)
-def show_kind(kind): return _NAMES.get(kind) or kind[2:]
-def linear(fixed, per_operand, sizes):
-    def price(operands):
-        return (fixed + sum(w*s for w,s in zip(per_operand, operands)), tuple(sum(w*s for w,s in zip(ws, operands)) for ws in sizes))
+
+
+def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Problem]], bool]:
+    """The problems of a file with their ids, and whether the file is a list of cases; `only` selects one by its id."""
+    try:
+        text = json.loads(path.read_text())
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise ProblemError(f"{path}: not JSON: {error}.") from None
+    several = isinstance(text, dict) and "cases" in text
+    cases = text["cases"] if several else [text]
+    if not isinstance(cases, list):
+        raise ProblemError(f"{path}: 'cases' is a list of cases, not {type(cases).__name__}.")
+    named = [(_case_name(case, i), case) for i, case in enumerate(cases)]
+    if only is not None:
+        chosen = [(name, case) for name, case in named if name == only]
+        if not chosen:
+            raise unknown("case", only, [name for name, _ in named], str(path))
+        named, several = chosen, False
+    return [(name, load(case, name)) for name, case in named], several
+
+
+def _case_name(case: Any, position: int) -> str:
+    named = isinstance(case, dict) and isinstance(case.get("id"), str)
+    return str(case["id"]) if named else f"case {position}"
+
+
+def load(case: Any, name: str = "problem") -> Problem:
+    """The planning problem that `case` describes; refuses what is malformed or contradicts itself."""
+    parsed = parse(case, name)
+    try:
+        return _Reader(parsed).problem()
+    except ProblemError as error:
+        raise ProblemError(f"{name}: {error.message}") from None
+    except OlstonError as error:
+        raise ProblemError(f"{name}: {error.message}") from error
+
+
+class _Reader:
+    """Turns a case into a problem, checking each part against those it refers to."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.channels = {c.name: c for c in case.channels}
+        if len(self.channels) < len(case.channels):
+            twice = next(c.name for i, c in enumerate(case.channels) if c in case.channels[:i] or self._again(i))
+            raise ProblemError(f"channel {twice!r} is listed twice.")
+
+    def _again(self, i: int) -> bool:
+        return self.case.channels[i].name in {c.name for c in self.case.channels[:i]}
+
+    def problem(self) -> Problem:
+        history = self._history()
+        order = self._order()
+        network = Network(
+            {name: tuple(self.channels[name].paths) for name in order},
+            (*map(self._operator, self.case.operators), *(v for n in order for v in conversions(self.channels[n]))),
+            {o.channel: Output(o.channel, self._accepts(o.channel, o.accepts)) for o in self.case.outputs},
+            tuple(self._staleness()),
+            tuple(self._inconsistency()),
+        )
+        holds = {o.channel: self._provenance(o.channel, o.holds, "holds") for o in self.case.outputs}
+        return Problem(network, self._blocks(), history, holds)
+
+    def _history(self) -> History:
+        timelines = {}
+        for channel, arrivals in self.case.arrivals.items():
+            if channel not in self.channels:
+                raise unknown("channel", channel, self.channels, "arrivals")
+            timelines[channel] = Timeline(channel, arrivals)
+            late = [t for t in arrivals if not t < self.case.now]
+            if late:
+                raise ProblemError(f"arrivals of {channel!r}: {late[0]} is not before now, {self.case.now}.")
+        for name, channel in self.channels.items():
+            for source in channel.paths:
+                if source not in timelines:
+                    raise ProblemError(f"channel {name!r}: path from {source!r}, which has no arrivals.")
+            if name in timelines and channel.paths != [name]:
+                raise ProblemError(f"channel {name!r} is an input, so its only path is itself, not {channel.paths}.")
+        return History(timelines, self.case.now)
+
+    def _order(self) -> list[str]:
+        """All channels in topological order."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(self.channels)
+        for operator in self.case.operators:
+            for channel in [i.channel for i in operator.inputs] + [o.channel for o in operator.outputs]:
+                self._known(channel, f"operator {operator.name!r}")
+            graph.add_edges_from((i.channel, o.channel) for i in operator.inputs for o in operator.outputs)
+        try:
+            return list(nx.lexicographical_topological_sort(graph, key=list(self.channels).index))
+        except nx.NetworkXUnfeasible:
+            cycle = [edge[0] for edge in nx.find_cycle(graph)]
+            raise ProblemError(
+                f"channels form a cycle: {' → '.join([*cycle, cycle[0]])}; a workflow is acyclic, "
+                "model the feedback as an external consumer and source."
+            ) from None
+
+    def _operator(self, operator: OperatorPart) -> Variant:
+        where = f"operator {operator.name!r}"
+        reads = tuple(Reads(tuple(self._kind(i.channel, k, where) for k in i.kinds)) for i in operator.inputs)
+        for part in reads:
+            if len(part.kinds) == 2 and (part.kinds[0] != BASE or part.kinds[1] == BASE):
+                raise ProblemError(f"{where}: two operands of one input are a base and a delta that starts at it.")
+        operands = sum(len(r.kinds) for r in reads)
+        if not operands:
+            raise ProblemError(f"{where}: it reads nothing.")
+        kinds = {self._kind(o.channel, o.kind, where) for o in operator.outputs}
+        if len(kinds) > 1:
+            raise ProblemError(f"{where}: all results of an operator are of one kind, not {sorted(kinds)}.")
+        if MONOTONE in kinds:
+            raise ProblemError(f"{where}: writes 'D'; whether that is a D+ follows from what it reads.")
+        paths = [p for i in operator.inputs for p in self.channels[i.channel].paths]
+        for output in operator.outputs:
+            if output.channel in self.case.arrivals:
+                raise ProblemError(f"{where}: writes {output.channel!r}, which is an input channel.")
+            if self.channels[output.channel].paths != paths:
+                raise ProblemError(
+                    f"{where}: its inputs have paths {paths}, but channel {output.channel!r} "
+                    f"says {self.channels[output.channel].paths}."
+                )
+        for what, weights in [("cost.per_operand", operator.cost.per_operand)] + [
+            (f"size of {o.channel!r}", o.size) for o in operator.outputs
+        ]:
+            # a one-sided union lists the weights of both sides; those beyond its operands mean nothing
+            if len(weights) < operands:
+                raise ProblemError(f"{where}: {what} has {len(weights)} weights for {operands} operands.")
+        return Variant(
+            operator.name,
+            operator.name.split(".")[0],
+            Signature(reads, kinds.pop(), operator.sync, monotone=len(reads) == 1, relaxed=Relaxed.KEEPS),
+            tuple(i.channel for i in operator.inputs),
+            tuple(o.channel for o in operator.outputs),
+            linear(operator.cost.fixed, operator.cost.per_operand, [o.size for o in operator.outputs]),
+        )
+
+    def _accepts(self, channel: str, kinds: Sequence[str]) -> frozenset[Kind]:
+        self._known(channel, "outputs")
+        if [o.channel for o in self.case.outputs].count(channel) > 1:
+            raise ProblemError(f"output {channel!r} is listed twice.")
+        return frozenset(self._kind(channel, k, f"output {channel!r}") for k in kinds)
+
+    def _staleness(self) -> Iterator[Staleness]:
+        for bound in self.case.constraints:
+            if bound.type == "staleness":
+                self._bounded(bound.channel, bound.type)
+                paths = self.channels[bound.channel].paths
+                if bound.path is None or not 0 <= bound.path < len(paths):
+                    raise ProblemError(
+                        f"staleness of {bound.channel!r}: path {bound.path}; it has paths 0 to {len(paths) - 1}."
+                    )
+                yield Staleness(bound.channel, bound.path, bound.bound)
+
+    def _inconsistency(self) -> Iterator[Inconsistency]:
+        for bound in self.case.constraints:
+            if bound.type == "inconsistency":
+                self._bounded(bound.channel, bound.type)
+                yield Inconsistency(bound.channel, bound.bound)
+
+    def _bounded(self, channel: str, kind: str) -> None:
+        self._known(channel, "constraints")
+        if channel in self.case.arrivals:
+            raise ProblemError(f"{kind} of {channel!r}: it is an input channel; bound a derived channel.")
+
+    def _blocks(self) -> dict[str, list[Block]]:
+        found: dict[str, dict[tuple[object, ...], Block]] = {}
+        for part in self.case.blocks:
+            where = f"block on {part.channel!r}"
+            self._known(part.channel, "blocks")
+            kind = self._kind(part.channel, part.kind, where)
+            target = self._provenance(part.channel, part.target, where)
+            source = self._provenance(part.channel, part.source, where)
+            assert target is not None
+            block = Block(part.channel, kind, target, source, part.size)
+            same = found.setdefault(part.channel, {}).setdefault(block.key, block)
+            if same.rows != block.rows:
+                raise ProblemError(f"{block}: listed with size {same.rows} and with size {block.rows}.")
+        return {channel: list(blocks.values()) for channel, blocks in found.items()}
+
+    def _provenance(self, channel: str, stamps: Stamps | None, where: str) -> Provenance | None:
+        if stamps is None:
+            return None
+        paths = self.channels[channel].paths
+        if len(stamps) != len(paths):
+            raise ProblemError(f"{where}: {channel!r} has {len(paths)} paths, the provenance {len(stamps)} entries.")
+        for source, entry in zip(paths, stamps, strict=True):
+            for stamp in entry:
+                if stamp not in self.case.arrivals[source]:
+                    raise ProblemError(f"{where}: {source!r} has no arrival at {stamp}.")
+        if where == "holds" and not all(stamps):
+            raise ProblemError(f"holds of {channel!r}: content reflects every path; only deltas have empty entries.")
+        return Provenance(stamps)
+
+    def _kind(self, channel: str, name: str, where: str) -> Kind:
+        self._known(channel, where)
+        if name in _KINDS:
+            return _KINDS[name]
+        known = self.channels[channel].weak
+        if name not in known:
+            raise unknown("kind", name, [*_KINDS, *known], f"{where} on channel {channel!r}")
+        return weak(name)
+
+    def _known(self, channel: str, where: str) -> None:
+        if channel not in self.channels:
+            raise unknown("channel", channel, self.channels, where)
+
+
+def linear(fixed: float, weights: Sequence[float], sizes: Sequence[Sequence[float]]) -> Price:
+    """A price of `fixed` and weights over the sizes of the operands."""
+
+    def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
+        rows = [b.rows for b in operands]
+        cost = fixed + sum(w * r for w, r in zip(weights, rows, strict=False))
+        return cost, tuple(sum(w * r for w, r in zip(size, rows, strict=False)) for size in sizes)
+
     return price
-def load(case) -> Problem:
-    inputs={c["name"]:tuple(c["paths"]) for c in case["channels"]}
-    variants=[]
-    for o in case["operators"]:
-        reads=tuple(Reads(tuple(read_kind(k) for k in i["kinds"])) for i in o["inputs"])
-        sig=Signature(reads, read_kind(o["outputs"][0]["kind"]), o["sync"], monotone=len(reads)==1, relaxed=Relaxed.KEEPS)
-        variants.append(Variant(o["name"], o["name"].split(".")[0], sig, tuple(i["channel"] for i in o["inputs"]), tuple(x["channel"] for x in o["outputs"]), linear(o["cost"]["fixed"], o["cost"]["per_operand"], [x["size"] for x in o["outputs"]])))
-    for c in case["channels"]:
-        n=c["name"]; cc=c["converter_cost"]; f=cc["fixed"]; r=cc["per_unit_read"]
-        def add(name, sig, size, n=n, f=f, r=r, listed=True):
-            variants.append(Variant(name, n, sig, (n,), (n,), lambda s: (f+r*sum(s), (size(s),)), listed))
-        def addchain(kind,n=n):
-            variants.append(Variant("chain", n, chain(kind), (n,), (n,), lambda s: (0.0,(sum(s),)), False))
-        import dataclasses
-        R=lambda s: dataclasses.replace(s, relaxed=Relaxed.KEEPS)
-        add("c.DB", R(convert.APPLY), sum); add("c.BD", R(convert.DIFFERENCE), lambda s: abs(s[1]-s[0])); addchain(DELTA)
-        for w,d in c["weak"].items():
-            k=weak(w); e=d["expand"]; addchain(k)
-            for cv in d["converters"]:
-                if cv=="wB": add(f"c.{w}B", R(convert.apply_weak(k)), lambda s,e=e: s[0]+e*s[1])
-                elif cv=="wD": add(f"c.{w}D", R(convert.strengthen(k)), lambda s,e=e: e*s[1])
-                elif cv=="Dw": add(f"c.D{w}", R(convert.weaken(k)), lambda s,e=e: s[0]/e)
-                elif cv=="Bw": add(f"c.B{w}", R(convert.weak_difference(k)), lambda s,e=e: abs(s[1]-s[0])/e)
-    P=lambda t: None if t is None else Provenance(t)
-    blocks={}
-    for b in case["blocks"]:
-        blocks.setdefault(b["channel"],[]).append(Block(b["channel"], read_kind(b["kind"]), P(b["target"]), P(b["source"]), b["size"]))
-    outputs={o["channel"]:Output(o["channel"], frozenset(map(read_kind,o["accepts"]))) for o in case["outputs"]}
-    st=tuple(Staleness(k["channel"],k["path"],k["bound"]) for k in case["constraints"] if k["type"]=="staleness")
-    inc=tuple(Inconsistency(k["channel"],k["bound"]) for k in case["constraints"] if k["type"]=="inconsistency")
-    return Problem(Network(inputs, tuple(variants), outputs, st, inc), blocks, History({c:Timeline(c,a) for c,a in case["arrivals"].items()}, case["now"]), {o["channel"]:P(o["holds"]) for o in case["outputs"]})
+
+
+def conversions(channel: ChannelPart) -> Iterator[Variant]:
+    """The converters of a channel; in a problem every delta may be applied relaxed."""
+    name, cost = channel.name, channel.converter_cost
+
+    def variant(
+        label: str, reads: tuple[Kind, ...], link: Link, writes: Kind, size: Callable[[list[float]], float]
+    ) -> Variant:
+        def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
+            rows = [b.rows for b in operands]
+            return cost.fixed + cost.per_unit_read * sum(rows), (size(rows),)
+
+        signature = Signature((Reads(reads, link),), writes, relaxed=Relaxed.KEEPS)
+        return Variant(label, name, signature, (name,), (name,), price)
+
+    def chain(kind: Kind) -> Variant:
+        signature = Signature((Reads((kind, kind), Link.ABUTS),), kind, monotone=kind == DELTA, relaxed=Relaxed.KEEPS)
+        return Variant("chain", name, signature, (name,), (name,), linear(0.0, (0, 0), [(1, 1)]), listed=False)
+
+    yield variant("c.DB", (BASE, DELTA), Link.RELAXED, BASE, sum)
+    yield variant("c.BD", (BASE, BASE), Link.PRECEDES, DELTA, lambda r: abs(r[1] - r[0]))
+    yield chain(DELTA)
+    for label, part in channel.weak.items():
+        kind, expand = weak(label), part.expand
+        made = {
+            "wB": variant(f"c.{label}B", (BASE, kind), Link.RELAXED, BASE, lambda r, e=expand: r[0] + e * r[1]),  # type: ignore[misc]
+            "wD": variant(f"c.{label}D", (BASE, kind), Link.EXACT, DELTA, lambda r, e=expand: e * r[1]),  # type: ignore[misc]
+            "Dw": variant(f"c.D{label}", (DELTA,), Link.EXACT, kind, lambda r, e=expand: r[0] / e),  # type: ignore[misc]
+            "Bw": variant(f"c.B{label}", (BASE, BASE), Link.PRECEDES, kind, lambda r, e=expand: abs(r[1] - r[0]) / e),  # type: ignore[misc]
+        }
+        for converter in part.converters:
+            if converter not in made:
+                raise unknown("converter", converter, made, f"weak kind {label!r} of channel {name!r}")
+            yield made[converter]
+        yield chain(kind)
+
+
+def show_kind(kind: Kind) -> str:
+    """The name of a kind in problem files."""
+    return kind[2:] if is_weak(kind) else _NAMES[kind]
+
+
+def show_block(block: Block) -> dict[str, Any]:
+    """A block as problem files show it."""
+    return {
+        "channel": block.channel,
+        "kind": show_kind(block.kind),
+        "source": None if block.source is None else block.source.to_json(),
+        "target": block.target.to_json(),
+    }

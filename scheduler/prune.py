@@ -1,8 +1,218 @@
+"""Prunings of the search space [6.2, 6.3], one function each, each switchable.
+
+All are heuristics: each may hide the only plan, so `olston.scheduler.ladder` retries without them.
+"""
+
 from __future__ import annotations
-class _P:
-    def __init__(s,p,within): s.p,s.w=p,within
-    def existing(s): return [b for c in s.p.network.inputs if c in s.w for b in s.p.blocks.get(c,())]
-    def generates(s,e): return True
-    def selects(s,e): return True
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from olston.block import BASE, Block
+from olston.errors import unknown
+from olston.provenance import Provenance
+from olston.scheduler.bounds import Bounds
+from olston.scheduler.frontier import frontiers, ordered, standing
+from olston.scheduler.plan import Entry
+from olston.scheduler.problem import Problem
+from olston.scheduler.propagate import Demand, demands
+
+
+@dataclass
+class Scene:
+    """One search, as the prunings see it."""
+
+    problem: Problem
+    due: Sequence[str]
+    bounds: Bounds
+    within: frozenset[str]
+    existing: dict[str, list[Block]] = field(default_factory=dict)
+    enumerated: dict[tuple[object, ...], list[Provenance]] = field(default_factory=dict)
+
+    @cached_property
+    def frontiers(self) -> dict[str, set[Provenance] | None]:
+        return frontiers(self.problem.network, self.due, self.problem.holds, self.within)
+
+    @cached_property
+    def demands(self) -> dict[str, Demand]:
+        return demands(self.problem.network, self.bounds, self.due, self.within)
+
+    def on_frontier(self, block: Block) -> bool:
+        frontier = self.frontiers[block.channel]
+        return frontier is None or block.target in frontier
+
+    def meets_demand(self, block: Block) -> bool:
+        """Whether the propagated constraints let `block` be of use downstream."""
+        inputs = self.problem.network.inputs[block.channel]
+        return self.demands[block.channel].met_by(self.bounds, inputs, block.target)
+
+
+def old_blocks(scene: Scene) -> None:
+    """6.2.1: hide blocks behind the newest base that is not ahead of the frontier.
+
+    An output that holds nothing has no frontier: all that feeds it is kept.
+    """
+    for channel, blocks in scene.existing.items():
+        frontier = scene.frontiers[channel]
+        if not frontier:
+            continue
+        behind = [b.target for b in blocks if b.is_base and all(_not_ahead(b.target, f) for f in frontier)]
+        if behind:
+            scene.existing[channel] = [b for b in blocks if not any(b.target.precedes(p) for p in behind)]
+
+
+def _not_ahead(target: Provenance, frontier: Provenance) -> bool:
+    return target == frontier or target.precedes(frontier)
+
+
+def compulsory_chains(scene: Scene) -> None:
+    """6.2.2: let abutting deltas of a kind act as one.
+
+    Chains break at own bases, at the frontier, and at the provenances that blocks downstream stand on;
+    else the delta that the next incremental step needs would be swallowed.
+    """
+    stands = standing(scene.problem.network, scene.existing, scene.within)
+    for channel, blocks in scene.existing.items():
+        if sum(not b.is_base for b in blocks) < 2:
+            continue
+        breaks = {b.target for b in blocks if b.is_base} | (scene.frontiers[channel] or set())
+        breaks |= stands.get(channel, set())
+        scene.existing[channel] = [b for b in blocks if b.is_base]
+        for kind in dict.fromkeys(b.kind for b in blocks if not b.is_base):
+            scene.existing[channel] += chained([b for b in blocks if b.kind == kind], breaks)
+
+
+def chained(deltas: Sequence[Block], breaks: set[Provenance]) -> list[Block]:
+    """`deltas` of one kind with every unbroken run of abutting ones as a single block."""
+    starting: dict[Provenance | None, list[Block]] = {}
+    ending: dict[Provenance, list[Block]] = {}
+    for delta in deltas:
+        starting.setdefault(delta.source, []).append(delta)
+        ending.setdefault(delta.target, []).append(delta)
+
+    def joined(at: Provenance | None) -> bool:
+        return at is not None and at not in breaks and len(starting.get(at, ())) == 1 and len(ending.get(at, ())) == 1
+
+    made = []
+    for first in deltas:
+        if joined(first.source):
+            continue
+        run = [first]
+        while joined(run[-1].target):
+            run.append(starting[run[-1].target][0])
+        made.append(chain(run))
+    return made
+
+
+def chain(run: Sequence[Block]) -> Block:
+    """Abutting deltas of one kind as one block."""
+    first, last = run[0], run[-1]
+    if first is last:
+        return first
+    rows, relaxed = sum(b.rows for b in run), all(b.relaxed for b in run)
+    return Block(first.channel, first.kind, last.target, first.source, rows, relaxed)
+
+
+def unbounded(scene: Scene, block: Block) -> bool:
+    """6.1: generate only what keeps the bounds declared on its own channel; spares the base on the frontier."""
+    return scene.bounds.readable(block) or (block.is_base and scene.on_frontier(block))
+
+
+def useful(scene: Scene, block: Block) -> bool:
+    """6.2.3: generate only what meets the constraints propagated upstream; spares the base on the frontier."""
+    return scene.meets_demand(block) or (block.is_base and scene.on_frontier(block))
+
+
+def no_overkill(scene: Scene, block: Block) -> bool:
+    """6.2.4: generate nothing newer where a block of the kind exists that is new enough."""
+    return not any(
+        b.kind == block.kind and b.target.precedes(block.target) and scene.meets_demand(b)
+        for b in scene.existing.get(block.channel, ())
+    )
+
+
+def not_dominated(scene: Scene, block: Block) -> bool:
+    """6.3: ignore a block if another of its kind that is further ahead could be made: work that lasts is cheaper.
+
+    Among deltas, only those of equal source and footprint are compared. The base on the frontier is spared: the next
+    incremental step starts from it.
+    """
+    targets = scene.enumerated.setdefault(_rivals(block), [])
+    target = block.target
+    if block.kind == BASE and scene.on_frontier(block):
+        return True
+    if any(target.precedes(other) for other in targets):
+        return False
+    if target not in targets:
+        targets.append(target)
+    return True
+
+
+def _rivals(block: Block) -> tuple[object, ...]:
+    if block.source is None:
+        return (block.channel, block.kind)
+    footprint = tuple(old == new for old, new in zip(block.source, block.target, strict=True))
+    return (block.channel, block.kind, block.source, footprint)
+
+
+@dataclass(frozen=True)
+class Pruner:
+    """A pruning, named by its section of the paper, and where it acts."""
+
+    section: str
+    on_existing: Callable[[Scene], None] | None = None
+    on_generated: Callable[[Scene, Block], bool] | None = None
+    on_selected: Callable[[Scene, Block], bool] | None = None
+
+
+PRUNERS = (
+    Pruner("6.2.1", on_existing=old_blocks),
+    Pruner("6.2.2", on_existing=compulsory_chains),
+    Pruner("6.1", on_generated=unbounded),
+    Pruner("6.2.3", on_generated=useful),
+    Pruner("6.2.4", on_generated=no_overkill),
+    Pruner("6.3", on_generated=not_dominated, on_selected=not_dominated),
+)
+SECTIONS = tuple(p.section for p in PRUNERS)
+
+
 class Prunings:
-    def start(self, problem, due, bounds, within): return _P(problem, within)
+    """A choice of prunings, by section; none by default."""
+
+    def __init__(self, sections: Iterable[str] = ()) -> None:
+        chosen = set(sections)
+        for section in sorted(chosen - set(SECTIONS)):
+            raise unknown("pruning", section, SECTIONS)
+        self.sections = tuple(s for s in SECTIONS if s in chosen)
+        self._pruners = [p for p in PRUNERS if p.section in chosen]
+
+    def start(self, problem: Problem, due: Sequence[str], bounds: Bounds, within: frozenset[str]) -> Pruning:
+        scene = Scene(problem, due, bounds, within)
+        scene.existing = {
+            c: list(problem.blocks[c]) for c in ordered(problem.network, within) if problem.blocks.get(c)
+        }
+        for pruner in self._pruners:
+            if pruner.on_existing is not None:
+                pruner.on_existing(scene)
+        return Pruning(scene, self._pruners)
+
+
+class Pruning:
+    """The chosen prunings at work in one search."""
+
+    def __init__(self, scene: Scene, pruners: Sequence[Pruner]) -> None:
+        self._scene = scene
+        self._generated = [p.on_generated for p in pruners if p.on_generated is not None]
+        self._selected = [p.on_selected for p in pruners if p.on_selected is not None]
+
+    def existing(self) -> list[Block]:
+        return [b for blocks in self._scene.existing.values() for b in blocks]
+
+    def generates(self, entry: Entry) -> bool:
+        return all(keeps(self._scene, entry.block) for keeps in self._generated)
+
+    def selects(self, entry: Entry) -> bool:
+        if entry.cost == 0 and entry.made_by is None or entry.block.channel not in self._scene.within:
+            return True
+        return all(keeps(self._scene, entry.block) for keeps in self._selected)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from olston.scheduler.candidates import Candidates
 from olston.scheduler.delivery import Deliveries
+from olston.scheduler.network import Recompute, Variant
 from olston.scheduler.plan import NO_STEPS, Entry, Ledger, Plan
 from olston.scheduler.planner import search
 from olston.scheduler.problem import Problem
@@ -33,11 +34,14 @@ class Solution:
 class Solver:
     """Searches for plans that bring `due` outputs within their bounds, under some prunings."""
 
-    def __init__(self, problem: Problem, due: Sequence[str], prunings: Prunings) -> None:
+    def __init__(
+        self, problem: Problem, due: Sequence[str], prunings: Prunings, *, last_resort: bool = False
+    ) -> None:
         self._problem, self._due, self._prunings = problem, due, prunings
         self._outputs = [problem.network.outputs[channel] for channel in due]
         self._within = frozenset().union(*(problem.network.upstream(channel) for channel in due))
         self._bounds = problem.bounds()
+        self._barred = barred(problem, last_resort)
         self._ledger = Ledger()
         self.last: Deliveries | None = None
 
@@ -55,7 +59,7 @@ class Solver:
         self._ledger.free = free
         problem = self._problem
         pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
-        candidates = Candidates(problem.network, self._bounds, self._ledger, self._within)
+        candidates = Candidates(problem.network, self._bounds, self._ledger, self._within, self._barred)
         deliveries = Deliveries(self._outputs, problem.holds, self._bounds, self._ledger)
 
         def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
@@ -73,3 +77,13 @@ class Solver:
         for entry in deliveries.goals.values():
             plan |= entry.plan
         return Solution(self._ledger, plan, self._ledger.cost(plan), deliveries.goals, deliveries)
+
+
+def barred(problem: Problem, last_resort: bool) -> frozenset[Variant]:
+    """The batch variants that policies forbid, since what they make exists already."""
+    allowed = (Recompute.ALLOWED, Recompute.LAST_RESORT) if last_resort else (Recompute.ALLOWED,)
+    return frozenset(
+        v
+        for v in problem.network.reluctant
+        if v.recompute not in allowed and any(b.is_base for o in v.outputs for b in problem.blocks.get(o, ()))
+    )

@@ -1,0 +1,45 @@
+PYTHON ?= python3
+# Starting two workers costs 4 s; worth it once the tests take longer than that.
+WORKERS ?= 0
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup test lint demo bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with everything pinned in constraints.txt (PYTHON=python3.12 to choose)
+
+# The stamp is written last, so an interrupted set-up is taken up again. setuptools comes first and builds without
+# isolation, so that the pins hold for it too.
+$(STAMP): pyproject.toml constraints.txt
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+	  $(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "olston needs Python 3.11 or later, but $(PYTHON) is " + sys.version.split()[0] + "; try make PYTHON=python3.11")' && \
+	  echo "Making $(VENV)" && $(PYTHON) -m venv --clear $(VENV); }
+	@echo "Installing what constraints.txt pins; the first time this takes minutes"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+test: $(STAMP) ## run the tests (WORKERS=2 for two processes, ARGS="-k planner" for some)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(STAMP) ## ruff check, ruff format --check, mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+demo: $(STAMP) ## two simulated weeks of search preprocessing, beside the paper's figures
+	$(BIN)/olston simulate search_preprocessing --weeks 2
+
+bench: $(STAMP) ## what planning costs, as ratios
+	$(BIN)/python tests/benchmarks/planning.py
+
+clean: ## remove caches and what builds and Spark leave behind; .venv stays
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf spark-warehouse metastore_db derby.log
+	find . \( -name $(VENV) -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

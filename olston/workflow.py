@@ -1,0 +1,228 @@
+"""Workflows: a graph of channels and widgets, the outputs consumers read, and the promises made [2, 5]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from olston.block import BASE, DELTA, MONOTONE, Kind
+from olston.channel import Channel, Columns
+from olston.constraints import Inconsistency, Staleness
+from olston.duration import Duration, microseconds
+from olston.errors import ConstraintError, WorkflowError, unknown
+from olston.operators import weak as representations
+from olston.operators.weak import WeakDelta
+from olston.pathway import Pathway, pathways_of, resolve
+from olston.widgets.batch import Batch
+from olston.widgets.widget import Policy, Widget, names
+
+
+@dataclass(frozen=True)
+class Publication:
+    """How an output is handed over: a published table, or a feed of blocks of the accepted kinds."""
+
+    channel: str
+    accepts: frozenset[Kind]
+    table: str | None = None
+    cluster_by: tuple[str, ...] = ()
+    feed: bool = False
+
+
+@dataclass(frozen=True)
+class Follows:
+    """Where a followed source comes from, and how often it is polled."""
+
+    files: str | None = None
+    table: str | None = None
+    poll: int | None = None
+
+
+@dataclass
+class Workflow:
+    """A named workflow. Declaring runs nothing and needs no Spark."""
+
+    name: str
+    channels: dict[str, Channel] = field(default_factory=dict)
+    widgets: dict[str, Widget] = field(default_factory=dict)
+    outputs: dict[str, Publication] = field(default_factory=dict)
+    follows: dict[str, Follows] = field(default_factory=dict)
+    staleness: list[Staleness] = field(default_factory=list)
+    inconsistency: list[Inconsistency] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise WorkflowError("a workflow needs a name.")
+
+    def source(
+        self,
+        name: str,
+        schema: str | None = None,
+        *,
+        key: Columns | None = None,
+        order: str | None = None,
+        files: str | None = None,
+        table: str | None = None,
+        poll: Duration | None = None,
+    ) -> Channel:
+        """An input channel. With `key` it takes upserts, and with `order` a late older row loses.
+
+        `files="dir/*.parquet"` or `table="cat.db.t"` (by Delta's change feed) are followed, polled every `poll`.
+        """
+        if files is not None and table is not None:
+            raise WorkflowError(f"{name}: give files= or table=, not both.")
+        if poll is not None and files is None and table is None:
+            raise WorkflowError(f"{name}: poll= needs files= or table= to follow.")
+        columns = None if key is None else names(key)
+        if order is not None and columns is None:
+            raise WorkflowError(f"{name}: order= says which row of a key is newest; give key= too.")
+        weak = () if columns is None else (representations.replace(columns, order),)
+        pathways = (Pathway(0, name, name, ()),)
+        made = self._add(Channel(name, self, None, columns, weak, False, schema, pathways))
+        if files is not None or table is not None:
+            self.follows[name] = Follows(files, table, None if poll is None else microseconds(poll))
+        return made
+
+    def batch(
+        self,
+        name: str,
+        channels: Sequence[Channel],
+        f: Callable[..., Any],
+        *,
+        sync: bool = False,
+        policy: str = "auto",
+        version: str | None = None,
+        keep: bool = False,
+    ) -> Channel:
+        """Any function of whole tables, `f(*dataframes)`; with `sync`, tables that reflect one moment."""
+        options = {"policy": Policy.of(policy, name), "version": version, "keep": keep}
+        return self.place(Batch(name, tuple(channels), sync=sync, function=f, **options))[-1]
+
+    def place(self, widget: Widget) -> tuple[Channel, ...]:
+        """Add `widget` and the channels it makes; returns its public channels."""
+        if widget.name in self.widgets:
+            raise WorkflowError(f"{widget.name}: workflow {self.name!r} has this name already; names are unique.")
+        for channel in widget.inputs:
+            if not isinstance(channel, Channel):
+                raise WorkflowError(f"{widget.name}: input {channel!r} is no channel; pass what wf.source(…) returned.")
+            if self.channels.get(channel.name) is not channel:
+                raise WorkflowError(
+                    f"{widget.name}: channel {channel.name!r} belongs to workflow {channel.workflow.name!r}, "
+                    f"not to {self.name!r}; read its published table as a source instead."
+                )
+        widget.refuse_impossible_policy()
+        for made in widget.makes():
+            if made.name in self.channels:
+                raise WorkflowError(f"{made.name}: workflow {self.name!r} has this channel already; names are unique.")
+        public, parents = [], {o: op.inputs for op in widget.operations() for o in op.outputs}
+        for made in widget.makes():
+            ways = [
+                ("" if self.channels[p].internal else p, self.channels[p].pathways) for p in parents[made.name]
+            ]
+            pathways = pathways_of(made.name, ways)
+            channel = Channel(made.name, self, widget.name, made.key, made.weak, made.internal, None, pathways)
+            self._add(channel)
+            if not made.internal:
+                public.append(channel)
+        self.widgets[widget.name] = widget
+        return tuple(public)
+
+    def weak_delta(self, channel: Channel | str, representation: WeakDelta) -> Channel:
+        """Let `channel` also travel as `representation`. Widgets placed before do not see it."""
+        found = self.channel(channel)
+        if any(w.kind == representation.kind for w in found.weak):
+            raise WorkflowError(f"{found.name}: it has a weak representation {representation.name!r} already.")
+        found.weak = (*found.weak, representation)
+        return found
+
+    def output(
+        self,
+        channel: Channel | str,
+        *,
+        table: str | None = None,
+        cluster_by: Columns = (),
+        feed: Iterable[str] | None = None,
+    ) -> Channel:
+        """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds."""
+        found = self._derived(channel, "output")
+        if feed is None:
+            accepts = frozenset({BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)})
+        else:
+            known = [BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)]
+            accepts = frozenset(feed)
+            if not accepts:
+                raise WorkflowError(f"{found.name}: a feed accepts at least one kind of block; known: {', '.join(known)}.")
+            for kind in sorted(accepts):
+                if kind not in known:
+                    raise unknown("kind of block", kind, known, f"feed of {found.name!r}")
+        self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None)
+        return found
+
+    def bound_staleness(self, channel: Channel | str, pathway: int | str, t: Duration) -> None:
+        """Promise `T[i]⁻ + t ≥ now` for `pathway`, an index or a name such as "pages>digests"."""
+        found = self._derived(channel, "bound_staleness")
+        which = resolve(found.name, found.pathways, pathway)
+        bound = Staleness(found.name, which.index, microseconds(t))
+        if any(b.channel == found.name and b.pathway == which.index for b in self.staleness):
+            raise ConstraintError(f"bound_staleness({found.name}, {which.name}): declared twice; keep one of them.")
+        self.staleness.append(bound)
+
+    def bound_inconsistency(self, channel: Channel | str, t: Duration) -> None:
+        """Promise `T⁺ < T⁻ + t`; 0 asks for strict consistency."""
+        found = self._derived(channel, "bound_inconsistency")
+        bound = Inconsistency(found.name, microseconds(t))
+        if any(b.channel == found.name for b in self.inconsistency):
+            raise ConstraintError(f"bound_inconsistency({found.name}): declared twice; keep one of them.")
+        self.inconsistency.append(bound)
+
+    def channel(self, channel: Channel | str) -> Channel:
+        """The channel of that name in this workflow."""
+        name = channel.name if isinstance(channel, Channel) else channel
+        found = self.channels.get(name)
+        if found is None or (found.internal and not isinstance(channel, Channel)):
+            raise unknown("channel", name, self.public, f"workflow {self.name!r}")
+        return found
+
+    @property
+    def public(self) -> list[str]:
+        return [c.name for c in self.channels.values() if not c.internal]
+
+    @property
+    def sources(self) -> list[str]:
+        return [c.name for c in self.channels.values() if c.is_source]
+
+    def pathways(self, channel: Channel | str) -> tuple[Pathway, ...]:
+        return self.channel(channel).pathways
+
+    @property
+    def graph(self) -> nx.DiGraph[str]:
+        """All channels, internal ones too, with an edge from each that an operation reads to each it writes."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(self.channels)
+        for widget in self.widgets.values():
+            for operation in widget.operations():
+                graph.add_edges_from((i, o) for i in operation.inputs for o in operation.outputs)
+        return graph
+
+    def _derived(self, channel: Channel | str, verb: str) -> Channel:
+        found = self.channel(channel)
+        if found.is_source:
+            raise ConstraintError(
+                f"{verb}({found.name}): {found.name!r} is an input channel, whose data arrives when it arrives; "
+                "bound or publish a derived channel."
+            )
+        if found.internal:
+            raise ConstraintError(f"{verb}({found.name}): this channel is internal to widget {found.widget!r}.")
+        return found
+
+    def _add(self, channel: Channel) -> Channel:
+        if not channel.name or any(c in channel.name for c in "> \t\n"):
+            raise WorkflowError(f"{channel.name!r}: a channel's name is not empty and has no blanks and no '>'.")
+        if channel.name in self.channels:
+            raise WorkflowError(f"{channel.name}: workflow {self.name!r} has this channel already; names are unique.")
+        if channel.is_source and "#" in channel.name:
+            raise WorkflowError(f"{channel.name}: '#' is kept for internal channels; choose another name.")
+        self.channels[channel.name] = channel
+        return channel

@@ -1,0 +1,55 @@
+"""What an invocation is expected to do: rows read, shuffled and written.
+
+An operator estimates its work from the sizes of its operands and the statistics of its widget; a cost
+model (`olston.scheduler.cost`) turns work into cost. Both are priors until runs were recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Rows read from bases and from deltas, rows shuffled, and rows written to each result."""
+
+    base: float = 0.0
+    delta: float = 0.0
+    shuffled: float = 0.0
+    written: tuple[float, ...] = (0.0,)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What is known of the data that a widget makes.
+
+    `rows`: rows out per row in (of a join: per row on the left). `shares`: the same per output of a split.
+    `groups`: how many distinct groups or keys there are altogether; the number seen saturates there.
+    `keys`: distinct join keys on the right. `growth`: net rows per row of a delta with deletions.
+    `limit`: at most so many rows (top-k).
+    """
+
+    rows: float = 1.0
+    shares: tuple[float, ...] = ()
+    groups: float | None = None
+    keys: float | None = None
+    growth: float = 0.0
+    limit: float | None = None
+
+    def out(self, rows: float) -> float:
+        """Rows made from `rows` rows by a stateless function."""
+        made = rows * self.rows
+        return made if self.limit is None else min(made, self.limit)
+
+    def distinct(self, rows: float) -> float:
+        """Groups met in `rows` rows: `G (1 − e^(−n/G))`, the expectation for rows that fall at random."""
+        met = rows * self.rows
+        return met if self.groups is None else self.groups * (1 - exp(-met / self.groups))
+
+    def known(self, base: float) -> float:
+        """The part of the groups met next that a base of `base` rows has already."""
+        return 0.5 if self.groups is None else min(1.0, base / self.groups)
+
+
+UNKNOWN = Statistics()

@@ -1,0 +1,133 @@
+"""From a workflow to the network that the planner searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind, is_delta
+from olston.channel import Channel
+from olston.operators import convert
+from olston.operators.chain import Chain
+from olston.operators.estimate import Statistics
+from olston.operators.operator import Operator
+from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA
+from olston.scheduler.cost import CostModel, Rates
+from olston.scheduler.network import DeliveryPrice, Network, Output, Price, Recompute, Variant
+from olston.widgets.union import Union
+from olston.widgets.widget import Policy, Widget
+from olston.workflow import Workflow
+
+_RECOMPUTE = {Policy.INCREMENTAL: Recompute.LAST_RESORT, Policy.INCREMENTAL_STRICT: Recompute.FIRST_FILL}
+
+
+def compile_workflow(workflow: Workflow, costs: CostModel | None = None) -> Network:
+    """The network of `workflow` under `costs`."""
+    model = costs or CostModel()
+    variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model)]
+    read = _kinds_read(workflow, variants)
+    for channel in workflow.channels.values():
+        variants += _conversions(workflow, channel, read.get(channel.name, set()), model)
+    return Network(
+        {name: tuple(p.input for p in c.pathways) for name, c in workflow.channels.items()},
+        tuple(variants),
+        {name: Output(name, o.accepts, _delivery(model.delivery)) for name, o in workflow.outputs.items()},
+        tuple(workflow.staleness),
+        tuple(workflow.inconsistency),
+    )
+
+
+def _variants(widget: Widget, model: CostModel) -> Iterator[Variant]:
+    for operation in widget.operations():
+        for operator in operation.operators:
+            batch = not operator.signature.incremental
+            if widget.policy is Policy.FULL and not batch:
+                continue
+            recompute = _RECOMPUTE.get(widget.policy, Recompute.ALLOWED) if batch else Recompute.ALLOWED
+            name = operation.role or widget.name
+            yield Variant(
+                f"{name}.{operator.name}",
+                widget.name,
+                operator.signature,
+                operation.inputs,
+                operation.outputs,
+                price(operator, model.rates(name, operator.name), model.of(name)),
+                recompute=recompute,
+            )
+
+
+def _kinds_read(workflow: Workflow, variants: Iterable[Variant]) -> dict[str, set[Kind]]:
+    """The kinds that operators and consumers read on each channel, the only ones worth converting to."""
+    read: dict[str, set[Kind]] = {}
+    for variant in variants:
+        for channel, reads in zip(variant.inputs, variant.signature.reads, strict=True):
+            read.setdefault(channel, set()).update(reads.kinds)
+    for name, output in workflow.outputs.items():
+        # a published table is written from bases and strong deltas; only a feed asks for others
+        asked = output.accepts if output.feed else {BASE, DELTA}
+        read.setdefault(name, set()).update(asked)
+    return read
+
+
+def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: CostModel) -> Iterator[Variant]:
+    widget, name = channel.widget or channel.name, channel.name
+    statistics = model.of(name)
+
+    def converter(operator: Operator, listed: bool = True, free: bool = False) -> Variant:
+        rates = _FREE if free else model.rates(name, operator.name)
+        return Variant(
+            f"{name}.{operator.name}",
+            widget,
+            operator.signature,
+            (name,),
+            (name,),
+            price(operator, rates, statistics),
+            listed=listed,
+        )
+
+    strong = bool(read & {DELTA, MONOTONE})
+    yield converter(convert.Apply())
+    yield converter(Chain(DELTA), listed=False, free=True)
+    if strong:
+        yield converter(convert.Difference())
+    if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
+        yield converter(convert.Complete(), free=True)
+    for weak in channel.weak:
+        yield converter(Chain(weak.kind), listed=False, free=True)
+        wanted = weak.kind in read
+        if TO_BASE in weak.supplied:
+            yield converter(convert.ApplyWeak(weak.kind))
+        if TO_DELTA in weak.supplied and (strong or TO_BASE not in weak.supplied):
+            yield converter(convert.Strengthen(weak.kind))
+        if FROM_DELTA in weak.supplied and wanted:
+            yield converter(convert.Weaken(weak.kind, weak.expand))
+        if FROM_BASES in weak.supplied and wanted:
+            yield converter(convert.WeakDifference(weak.kind, weak.expand))
+
+
+def _lineage(workflow: Workflow, channel: Channel) -> Iterator[str | None]:
+    """The widgets that made `channel` and what it is computed from without a second input: empty entries pass there."""
+    current: Channel | None = channel
+    while current is not None and current.widget is not None:
+        yield current.widget
+        inputs = workflow.widgets[current.widget].inputs
+        current = inputs[0] if len(inputs) == 1 else None
+
+
+_FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def price(operator: Operator, rates: Rates, statistics: Statistics) -> Price:
+    """Cost and sizes of an invocation: the operator's estimate at these rates."""
+
+    def priced(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
+        work = operator.estimate(operands, statistics)
+        return rates.cost(work), work.written
+
+    return priced
+
+
+def _delivery(rates: Rates) -> DeliveryPrice:
+    def priced(kind: Kind, rows: float) -> float:
+        return rates.start + rows * (rates.written + (rates.delta if is_delta(kind) else rates.base))
+
+    return priced

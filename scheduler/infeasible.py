@@ -1,0 +1,143 @@
+"""Why there is no plan: the bounds and the widget in the way.
+
+Found by asking again with one bound less: what becomes feasible names the bound, and the step that then
+breaks it names the widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from olston.block import BASE, Block
+from olston.constraints import Inconsistency, Staleness
+from olston.errors import InfeasibleError
+from olston.scheduler.bounds import Bounds
+from olston.scheduler.network import Network, Recompute, Variant
+from olston.scheduler.plan import Entry
+from olston.scheduler.problem import Problem
+from olston.scheduler.prune import Prunings
+from olston.scheduler.solve import Solution, Solver
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """No plan keeps the bounds of `outputs`. `bounds` are in the way, at `widget`; empty if it is no bound."""
+
+    outputs: tuple[str, ...]
+    bounds: tuple[Staleness | Inconsistency, ...]
+    widget: str | None
+    reason: str
+
+    def error(self) -> InfeasibleError:
+        return InfeasibleError(self.reason)
+
+
+def diagnose(problem: Problem, due: Sequence[str]) -> Infeasible:
+    """The reason why no plan brings all of `due` within their bounds."""
+    stuck = [channel for channel in due if _solve(problem, channel) is None]
+    reasons = [_of_one(problem, channel) for channel in stuck or due]
+    first = reasons[0]
+    return Infeasible(tuple(stuck or due), first.bounds, first.widget, " ".join(r.reason for r in reasons))
+
+
+def _of_one(problem: Problem, output: str) -> Infeasible:
+    upstream = problem.network.upstream(output)
+    declared = [b for b in (*problem.network.inconsistency, *problem.network.staleness) if b.channel in upstream]
+    for bound in declared:
+        relaxed = _solve(_without(problem, (bound,)), output)
+        if relaxed is not None:
+            return _explained(problem, output, (bound,), relaxed)
+    unbounded = _solve(_without(problem, declared), output)
+    if unbounded is not None:
+        broken = tuple(b for b in declared if _breaking(problem, output, unbounded, (b,)) is not None)
+        return _explained(problem, output, broken or tuple(declared), unbounded)
+    return _no_way_at_all(problem, output)
+
+
+def _solve(problem: Problem, output: str) -> Solution | None:
+    return Solver(problem, (output,), Prunings(), last_resort=True).solve(False)
+
+
+def _without(problem: Problem, bounds: Sequence[Staleness | Inconsistency]) -> Problem:
+    network = problem.network
+    kept = replace(
+        network,
+        staleness=tuple(b for b in network.staleness if b not in bounds),
+        inconsistency=tuple(b for b in network.inconsistency if b not in bounds),
+    )
+    return replace(problem, network=kept)
+
+
+def _explained(
+    problem: Problem, output: str, bounds: tuple[Staleness | Inconsistency, ...], relaxed: Solution
+) -> Infeasible:
+    block = _breaking(problem, output, relaxed, bounds)
+    widget = None if block is None else _maker(problem.network, block.channel)
+    listed = " and ".join(str(b) for b in bounds)
+    if widget is None:
+        reason = f"{output}: no plan keeps {listed}; raise {'it' if len(bounds) == 1 else 'one of them'}."
+    else:
+        allowed = ", ".join(sorted({v.name.rpartition(".")[2] for v in _variants(problem, widget)}))
+        strict = [v for v in problem.network.reluctant if v.widget == widget and v.recompute is Recompute.FIRST_FILL]
+        way_out = "use a policy that recomputes, or raise the bound" if strict else "raise the bound"
+        reason = (
+            f"{output}: {listed} cannot be kept: the best that widget {widget!r} (variants: {allowed}) can make of what "
+            f"has arrived is {block}; {way_out}."
+        )
+    return Infeasible((output,), bounds, widget, reason)
+
+
+def _variants(problem: Problem, widget: str) -> Iterator[Variant]:
+    return (v for v in problem.network.variants if v.widget == widget and v.foreign)
+
+
+def _breaking(
+    problem: Problem, output: str, relaxed: Solution, bounds: Sequence[Staleness | Inconsistency]
+) -> Block | None:
+    """A block of the relaxed plan that is read or delivered although it breaks one of `bounds`."""
+    strict = Bounds(problem.network, problem.history)
+    goal = relaxed.goals[output]
+    pending, seen = [goal], {id(goal)}
+    content = Block(output, BASE, goal.block.target)
+    if any(b in bounds for b in strict.broken(content)):
+        return content
+    while pending:
+        entry: Entry = pending.pop()
+        for operand in entry.operands:
+            if id(operand) in seen:
+                continue
+            seen.add(id(operand))
+            pending.append(operand)
+            if operand.block.channel in problem.network.inputs and any(
+                b in bounds for b in strict.broken(operand.block)
+            ):
+                return operand.block
+    return None
+
+
+def _maker(network: Network, channel: str) -> str | None:
+    made_by = network.producers.get(channel)
+    return made_by[0].widget if made_by else None
+
+
+def _no_way_at_all(problem: Problem, output: str) -> Infeasible:
+    accepts = problem.network.outputs[output].accepts
+    if problem.holds.get(output) is None and BASE not in accepts:
+        kinds = ", ".join(sorted(accepts))
+        reason = (
+            f"{output}: its consumer holds nothing and accepts only {kinds}, but a delta needs content to apply to; "
+            "accept B too, or say what the consumer holds."
+        )
+        return Infeasible((output,), (), _maker(problem.network, output), reason)
+    for channel in sorted(problem.network.upstream(output), key=problem.network.order.__getitem__):
+        if not problem.blocks.get(channel) and not problem.network.producers.get(channel):
+            reason = f"{output}: channel {channel!r} has no blocks and no operator makes any; ingest into it first."
+            return Infeasible((output,), (), None, reason)
+    widget = _maker(problem.network, output)
+    kinds = ", ".join(sorted(accepts))
+    reason = (
+        f"{output}: whatever the bounds, widget {widget!r} can make no block of the kinds {kinds} that its consumer "
+        "accepts and that is ahead of what it holds; accept B too, or allow more variants upstream."
+    )
+    return Infeasible((output,), (), widget, reason)

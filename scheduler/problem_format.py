@@ -1,0 +1,112 @@
+"""The shape of a problem file: types and ranges, before any meaning is checked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from olston.errors import ProblemError
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Stamps = list[list[Number]]
+
+
+class Part(BaseModel):
+    """Base of all parts of a problem; fields of later versions are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ConverterCost(Part):
+    fixed: NotNegative
+    per_unit_read: NotNegative
+
+
+class WeakKind(Part):
+    expand: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+    converters: list[str]
+
+
+class ChannelPart(Part):
+    name: str
+    paths: Annotated[list[str], Field(min_length=1)]
+    weak: dict[str, WeakKind] = {}
+    converter_cost: ConverterCost
+
+
+class InputPart(Part):
+    channel: str
+    kinds: Annotated[list[str], Field(max_length=2)]
+
+
+class OutputPart(Part):
+    channel: str
+    kind: str
+    size: list[NotNegative]
+
+
+class OperatorCost(Part):
+    fixed: NotNegative
+    per_operand: list[NotNegative]
+
+
+class OperatorPart(Part):
+    name: str
+    inputs: Annotated[list[InputPart], Field(min_length=1)]
+    sync: bool = False
+    outputs: Annotated[list[OutputPart], Field(min_length=1)]
+    cost: OperatorCost
+
+
+class ConsumerPart(Part):
+    channel: str
+    accepts: Annotated[list[str], Field(min_length=1)]
+    holds: Stamps | None
+
+
+class ConstraintPart(Part):
+    type: Literal["staleness", "inconsistency"]
+    channel: str
+    path: int | None = None
+    bound: Number
+
+
+class BlockPart(Part):
+    channel: str
+    kind: str
+    source: Stamps | None = None
+    target: Stamps
+    size: NotNegative
+
+
+class Case(Part):
+    """One planning problem, as PROBLEM-FORMAT.md describes it."""
+
+    id: str | None = None
+    now: Number
+    arrivals: dict[str, list[Number]]
+    channels: list[ChannelPart]
+    operators: list[OperatorPart]
+    outputs: list[ConsumerPart]
+    constraints: list[ConstraintPart] = []
+    blocks: list[BlockPart] = []
+
+
+def parse(case: Any, name: str) -> Case:
+    """`case` with every field present and of its type, or an error that says where it is not."""
+    if not isinstance(case, dict):
+        raise ProblemError(f"{name}: a case is a JSON object, not {type(case).__name__}.")
+    try:
+        return Case.model_validate(case)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
+        more = f" ({error.error_count() - 1} more faults)" if error.error_count() > 1 else ""
+        raise ProblemError(f"{name}: {place}: {first['msg'].lower()}, got {_shown(first['input'])}.{more}") from None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "…"

@@ -1,0 +1,73 @@
+"""join: inner or left, by equality of columns [3.2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from olston.errors import WorkflowError
+from olston.operators.join import (
+    AsyncBatchJoin,
+    AsyncLeftJoin,
+    AsyncRightJoin,
+    BatchJoin,
+    IncrementalJoin,
+    IncrementalLeftJoin,
+    ReplaceLeftJoin,
+    ReplaceRightJoin,
+    TouchedKeysJoin,
+)
+from olston.operators.operator import Operator
+from olston.operators.weak import WeakDelta, replace
+from olston.widgets.map import replacements
+from olston.widgets.widget import Makes, Operation, Widget
+
+
+@dataclass(frozen=True)
+class Join(Widget):
+    """Rows of the left with the rows of the right that are equal in `on`; columns are those of Spark's USING."""
+
+    on: tuple[str, ...] = ()
+    how: str = "inner"
+
+    def __post_init__(self) -> None:
+        if self.how not in ("inner", "left"):
+            raise WorkflowError(f"{self.name}: how={self.how!r}; a join is 'inner' or 'left'.")
+        if not self.on:
+            raise WorkflowError(f"{self.name}: join without columns; give on='column' or a list of them.")
+
+    def makes(self) -> tuple[Makes, ...]:
+        weak = {w.kind: w for w in (*self._from_left(), *self._from_right())}
+        return (Makes(self.name, self._key(), tuple(weak.values())),)
+
+    def operations(self) -> tuple[Operation, ...]:
+        operators: list[Operator] = [BatchJoin(), AsyncBatchJoin()]
+        if self.how == "inner":
+            operators += [IncrementalJoin(), AsyncLeftJoin(), AsyncRightJoin()]
+        else:
+            operators += [IncrementalLeftJoin(), AsyncLeftJoin(), TouchedKeysJoin()]
+        operators += [ReplaceLeftJoin(w.kind) for w in self._from_left()]
+        operators += [ReplaceRightJoin(w.kind) for w in self._from_right()]
+        return (Operation((self.inputs[0].name, self.inputs[1].name), (self.name,), tuple(operators)),)
+
+    def _key(self) -> tuple[str, ...] | None:
+        """The key of one side where the other is unique on `on`."""
+        left, right = self.inputs
+        if left.key is not None and unique_on(right.key, self.on):
+            return left.key
+        if right.key is not None and unique_on(left.key, self.on) and self.how == "inner":
+            return right.key
+        return None
+
+    def _from_left(self) -> list[WeakDelta]:
+        return [replace(w.key, w.order, w.key == self._key()) for w in replacements(self.inputs[0].weak)]
+
+    def _from_right(self) -> list[WeakDelta]:
+        # in a left join a right-hand row that goes leaves a row behind: replacement by its key would lose it
+        if self.how != "inner":
+            return []
+        return [replace(w.key, w.order, w.key == self._key()) for w in replacements(self.inputs[1].weak)]
+
+
+def unique_on(key: tuple[str, ...] | None, on: tuple[str, ...]) -> bool:
+    """Whether rows with such a key are unique on the columns `on`."""
+    return key is not None and set(key) <= set(on)

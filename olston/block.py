@@ -7,7 +7,6 @@ every row as often as its multiplicity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from olston.errors import BlockError, ProvenanceError
@@ -43,29 +42,45 @@ def fits(kind: Kind, wanted: Kind) -> bool:
     return kind == wanted or (kind == MONOTONE and wanted == DELTA)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """One block; two blocks are equal when channel, kind and provenance are.
+    """One block; two blocks are equal when channel, kind and provenance are. A value: never changed once made.
 
     `source` is `None` for bases. `relaxed` says whether the *content* stays right when the block is
     applied to a base that differs where the block does not advance; see `olston.operators.signature`.
     `rows` is exact once committed, an estimate while planned.
     """
 
-    channel: str
-    kind: Kind
-    target: Provenance
-    source: Provenance | None = None
-    rows: float = 0
-    relaxed: bool = True
-    id: str = ""
-    key: tuple[str, Kind, Provenance | None, Provenance] = field(init=False, repr=False)
+    __slots__ = ("channel", "id", "key", "kind", "relaxed", "rows", "source", "target")
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        channel: str,
+        kind: Kind,
+        target: Provenance,
+        source: Provenance | None = None,
+        rows: float = 0,
+        relaxed: bool = True,
+        id: str = "",
+    ) -> None:
+        self.channel, self.kind, self.target, self.source = channel, kind, target, source
+        self.rows, self.relaxed, self.id = rows, relaxed, id
+        self.key = (channel, kind, source, target)
         fault = self._fault()
         if fault:
             raise BlockError(f"{self.channel or '(no channel)'}: block {self}: {fault}")
-        object.__setattr__(self, "key", (self.channel, self.kind, self.source, self.target))
+
+    @classmethod
+    def planned(
+        cls,
+        key: tuple[str, Kind, Provenance | None, Provenance],
+        rows: float,
+        relaxed: bool,
+    ) -> Block:
+        """A block that the planner derived from others by a signature: sound by construction, so not checked again."""
+        made = cls.__new__(cls)
+        made.channel, made.kind, made.source, made.target = made.key = key
+        made.rows, made.relaxed, made.id = rows, relaxed, ""
+        return made
 
     def _fault(self) -> str | None:
         if not self.channel:
@@ -104,6 +119,9 @@ class Block:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<Block {self.id + ' ' if self.id else ''}{self} {self.rows:g} rows>"
 
     def __str__(self) -> str:
         if self.source is None:

@@ -7,7 +7,7 @@ staleness) is asked of `olston.timeline.History`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from olston.errors import ProvenanceError
@@ -20,33 +20,30 @@ Entry: TypeAlias = frozenset[Stamp]
 EMPTY: Entry = frozenset()
 
 
-class Provenance:
-    """`T`, immutable and hashable.
+class Provenance(tuple[Entry, ...]):
+    """`T`, immutable and hashable: a tuple of entries.
 
     `oldest[i]` and `newest[i]` are `min T[i]` and `max T[i]` = `T[i]⁺`, or `None` for an empty entry,
     which claims nothing and occurs in deltas only (a one-sided union).
     """
 
-    __slots__ = ("_hash", "entries", "newest", "oldest")
-
-    entries: tuple[Entry, ...]
     oldest: tuple[Stamp | None, ...]
     newest: tuple[Stamp | None, ...]
 
-    def __init__(self, entries: Iterable[Iterable[Stamp]]) -> None:
-        self.entries = tuple(_entry(i, e) for i, e in enumerate(entries))
-        if not self.entries:
+    def __new__(cls, entries: Iterable[Iterable[Stamp]]) -> Provenance:
+        made = super().__new__(cls, (_entry(i, e) for i, e in enumerate(entries)))
+        if not made:
             raise ProvenanceError("provenance without entries: every channel has at least one pathway.")
-        self.oldest = tuple(min(e) if e else None for e in self.entries)
-        self.newest = tuple(max(e) if e else None for e in self.entries)
-        self._hash = hash(self.entries)
+        made.oldest = tuple(min(e) if e else None for e in made)
+        made.newest = tuple(max(e) if e else None for e in made)
+        return made
 
     @classmethod
     def _of(
-        cls, entries: tuple[Entry, ...], oldest: tuple[Stamp | None, ...], newest: tuple[Stamp | None, ...]
+        cls, entries: Iterable[Entry], oldest: tuple[Stamp | None, ...], newest: tuple[Stamp | None, ...]
     ) -> Provenance:
-        made = cls.__new__(cls)
-        made.entries, made.oldest, made.newest, made._hash = entries, oldest, newest, hash(entries)
+        made = tuple.__new__(cls, entries)
+        made.oldest, made.newest = oldest, newest
         return made
 
     @classmethod
@@ -59,36 +56,15 @@ class Provenance:
         """`⟨{}, …⟩`: what a one-sided union says of the side it does not propagate."""
         return cls(() for _ in range(pathways))
 
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, pathway: int) -> Entry:
-        return self.entries[pathway]
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Provenance):
-            return NotImplemented
-        return self._hash == other._hash and self.entries == other.entries
-
-    def __add__(self, other: Provenance) -> Provenance:
+    def __add__(self, other: Provenance) -> Provenance:  # type: ignore[override]
         """`T₁ ⊕ T₂`: concatenation."""
-        return Provenance._of(
-            self.entries + other.entries, self.oldest + other.oldest, self.newest + other.newest
-        )
+        return Provenance._of(tuple.__add__(self, other), self.oldest + other.oldest, self.newest + other.newest)
 
     def part(self, positions: Iterable[int]) -> Provenance:
         """The entries at `positions`, in their order."""
         chosen = tuple(positions)
         return Provenance._of(
-            tuple(self.entries[i] for i in chosen),
+            tuple(self[i] for i in chosen),
             tuple(self.oldest[i] for i in chosen),
             tuple(self.newest[i] for i in chosen),
         )
@@ -107,7 +83,7 @@ class Provenance:
         """
         if self.oldest == other.oldest and self.newest == other.newest:
             return False
-        if len(self.entries) != len(other.entries):
+        if len(self) != len(other):
             raise ProvenanceError(f"{self} and {other} differ in pathways: they belong to different channels.")
         for low, low2, high, high2 in zip(self.oldest, other.oldest, self.newest, other.newest, strict=True):
             if low is None or low2 is None or high is None or high2 is None:
@@ -124,7 +100,7 @@ class Provenance:
             return True
         return all(
             own == old or old == new
-            for own, old, new in zip(self.entries, source.entries, target.entries, strict=True)
+            for own, old, new in zip(self, source, target, strict=True)
         )
 
     def apply(self, source: Provenance, target: Provenance) -> Provenance:
@@ -133,23 +109,23 @@ class Provenance:
             return target
         if not self.admits(source, target):
             raise ProvenanceError(f"delta {source} ▷ {target} does not apply to {self}: an entry that it advances differs.")
-        entries, oldest, newest = list(target.entries), list(target.oldest), list(target.newest)
-        for i, own in enumerate(self.entries):
-            if own != source.entries[i]:  # then the delta leaves this entry alone, and the base keeps what it had
-                entries[i] = own | target.entries[i]
+        entries, oldest, newest = list(target), list(target.oldest), list(target.newest)
+        for i, own in enumerate(self):
+            if own != source[i]:  # then the delta leaves this entry alone, and the base keeps what it had
+                entries[i] = own | target[i]
                 oldest[i] = min((s for s in (self.oldest[i], oldest[i]) if s is not None), default=None)
                 newest[i] = max((s for s in (self.newest[i], newest[i]) if s is not None), default=None)
-        return Provenance._of(tuple(entries), tuple(oldest), tuple(newest))
+        return Provenance._of(entries, tuple(oldest), tuple(newest))
 
     def __repr__(self) -> str:
-        return f"Provenance({[sorted(e) for e in self.entries]})"
+        return f"Provenance({[sorted(e) for e in self]})"
 
     def __str__(self) -> str:
-        return "⟨" + ", ".join("{" + ",".join(str(s) for s in sorted(e)) + "}" for e in self.entries) + "⟩"
+        return "⟨" + ", ".join("{" + ",".join(str(s) for s in sorted(e)) + "}" for e in self) + "⟩"
 
     def to_json(self) -> list[list[Stamp]]:
         """A list of ascending lists of stamps, one per pathway."""
-        return [sorted(e) for e in self.entries]
+        return [sorted(e) for e in self]
 
 
 def _entry(index: int, stamps: Iterable[Stamp]) -> Entry:

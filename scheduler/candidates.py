@@ -6,7 +6,7 @@ operands are drawn from the blocks settled so far, all legal combinations of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -33,58 +33,46 @@ class Candidates:
         within: frozenset[str],
         barred: frozenset[Variant] = frozenset(),
     ) -> None:
-        self._readers, self._inputs = network.readers, network.inputs
+        self._readers, self._inputs = network.readers_within(within), network.inputs
         self._bounds, self._ledger, self._within = bounds, ledger, within
         self._barred = barred
         self._unclaimed: dict[str, Provenance] = {}
 
-    def __call__(self, entry: Entry, settled: Settled) -> Iterator[Entry]:
+    def __call__(self, entry: Entry, settled: Settled) -> list[Entry]:
         """The blocks that `entry` makes possible, each with its plan and cost."""
-        block = entry.block
+        block, found = entry.block, list[Entry]()
         for variant, i, position in self._readers.get((block.channel, block.kind), ()):
-            if self._within.isdisjoint(variant.outputs) or variant in self._barred:
+            if variant in self._barred:
                 continue
             reads, foreign = variant.signature.reads, variant.foreign
-            options: list[Iterable[Operands]] = []
-            for j, (channel, wanted) in enumerate(zip(variant.inputs, reads, strict=True)):
-                if j == i:
-                    options.append(self._with(entry, position, wanted, settled, foreign))
-                else:
-                    options.append(self._any(channel, wanted, settled, foreign))
-            for choice in product(*options) if len(options) > 1 else ((o,) for o in options[0]):
-                yield from self._invoke(variant, choice, settled)
+            options = [
+                self._with(entry, position, wanted, settled, foreign)
+                if j == i
+                else self._any(channel, wanted, settled, foreign)
+                for j, (channel, wanted) in enumerate(zip(variant.inputs, reads, strict=True))
+            ]
+            for choice in product(*options):
+                self._invoke(variant, choice, settled, found)
+        return found
 
-    def _with(self, entry: Entry, position: int, reads: Reads, settled: Settled, foreign: bool) -> Iterator[Operands]:
+    def _with(self, entry: Entry, position: int, reads: Reads, settled: Settled, foreign: bool) -> list[Operands]:
         """The operands of one input that have `entry` at `position`."""
-        block = entry.block
+        block, kinds = entry.block, reads.kinds
         # of a pair, bounds bind on the target only: the old base it starts from is stale by nature
-        binds = foreign and position == len(reads.kinds) - 1
-        if binds and not self._bounds.readable(block):
-            return
-        if len(reads.kinds) == 1:
-            yield (entry,)
-            return
-        channel, other = block.channel, reads.kinds[1 - position]
-        if reads.link is Link.EXACT:
+        if foreign and position == len(kinds) - 1 and not self._bounds.readable(block):
+            return []
+        if len(kinds) == 1:
+            return [(entry,)]
+        channel, other, link = block.channel, kinds[1 - position], reads.link
+        if link is Link.EXACT or link is Link.ABUTS:
             if position == 0:
-                for delta in settled.starting(channel, other, block.target):
-                    if not foreign or self._bounds.readable(delta.block):
-                        yield entry, delta
-            elif block.source is not None:
-                for base in settled.ending(channel, other, block.source):
-                    yield base, entry
-        elif reads.link is Link.ABUTS:
-            if position == 0:
-                for later in settled.starting(channel, other, block.target):
-                    yield entry, later
-            elif block.source is not None:
-                for earlier in settled.ending(channel, other, block.source):
-                    yield earlier, entry
-        else:
-            for partner in settled.of(channel, other):
-                pair = (entry, partner) if position == 0 else (partner, entry)
-                if fits_together(reads.link, pair[0].block, pair[1].block):
-                    yield pair
+                later = settled.starting(channel, other, block.target)
+                return [(entry, e) for e in later if not foreign or self._bounds.readable(e.block)]
+            assert block.source is not None
+            return [(e, entry) for e in settled.ending(channel, other, block.source)]
+        if position == 0:
+            return [(entry, e) for e in settled.of(channel, other) if fits_together(link, block, e.block)]
+        return [(e, entry) for e in settled.of(channel, other) if fits_together(link, e.block, block)]
 
     def _any(self, channel: str, reads: Reads, settled: Settled, foreign: bool) -> list[Operands]:
         """All operands that one input could contribute."""
@@ -102,33 +90,28 @@ class Candidates:
             for base in settled.ending(channel, reads.kinds[0], e.block.source)
         ]
 
-    def _invoke(self, variant: Variant, choice: Sequence[Operands], settled: Settled) -> Iterator[Entry]:
+    def _invoke(self, variant: Variant, choice: Sequence[Operands], settled: Settled, found: list[Entry]) -> None:
+        """Add the results of `variant` on `choice` to `found`, unless they are settled or not consistent."""
         signature = variant.signature
         source, target = self._step(variant, choice)
-        delta = signature.writes != BASE
-        if signature.sync:
-            channel = variant.outputs[0]
-            if not self._bounds.consistent(channel, target):
-                return
-            if delta and not self._bounds.consistent(channel, source):
-                return
+        delta, outputs = signature.writes != BASE, variant.outputs
+        if signature.sync and not (
+            self._bounds.consistent(outputs[0], target)
+            and (not delta or self._bounds.consistent(outputs[0], source))
+        ):
+            return
         operands = choice[0] if len(choice) == 1 else tuple(e for part in choice for e in part)
         kind = signature.writes
-        if kind == DELTA and signature.monotone and all(
-            e.block.kind == MONOTONE for e in operands if e.block.kind != BASE
-        ):
+        if signature.monotone and kind == DELTA and all(e.block.kind in (MONOTONE, BASE) for e in operands):
             kind = MONOTONE
-        keys = [(channel, kind, source if delta else None, target) for channel in variant.outputs]
-        if all(key in settled for key in keys):
+        keys = [(channel, kind, source if delta else None, target) for channel in outputs]
+        if all(key in settled.entries for key in keys):
             return
-        blocks = tuple(e.block for e in operands)
+        plan, total = self._ledger.join(operands)
+        blocks = tuple([e.block for e in operands])
         cost, rows = variant.price(blocks)
         relaxed = not delta or len(target) == 1 or may_relax(signature.relaxed, blocks)
-        results = tuple(
-            Block(channel, kind, target, source if delta else None, size, relaxed)
-            for channel, size in zip(variant.outputs, rows, strict=True)
-        )
-        plan, total = self._ledger.join(operands)
+        results = tuple([Block.planned(key, size, relaxed) for key, size in zip(keys, rows, strict=True)])
         made_by = None
         if variant.listed:
             made_by = self._ledger.invocation(variant, blocks, results, cost)
@@ -136,11 +119,13 @@ class Candidates:
                 return
             plan, total = plan | made_by.bit, total + self._ledger.charge(made_by)
         for result in results:
-            if result.channel in self._within and result.key not in settled:
-                yield Entry(result, plan, total, made_by, operands)
+            if result.channel in self._within and result.key not in settled.entries:
+                found.append(Entry(result, plan, total, made_by, operands))
 
     def _step(self, variant: Variant, choice: Sequence[Operands]) -> Step:
         """`source ▷ target` of the result: the steps of all inputs, concatenated."""
+        if len(choice) == 1:
+            return step(variant.signature.reads[0].link, choice[0])
         source: Provenance | None = None
         target: Provenance | None = None
         for channel, reads, part in zip(variant.inputs, variant.signature.reads, choice, strict=True):

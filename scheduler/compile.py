@@ -73,7 +73,7 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
     statistics = model.of(name)
 
     def converter(operator: Operator, listed: bool = True, free: bool = False) -> Variant:
-        rates = _FREE if free else model.rates(name, operator.name)
+        rates = _FREE if free else model.rates(name, operator.name, converter=True)
         return Variant(
             f"{name}.{operator.name}",
             widget,

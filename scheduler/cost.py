@@ -47,9 +47,11 @@ class CostModel:
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     delivery: Rates = field(default_factory=lambda: Rates(0.0, 0.0, 0.0, 0.0, 0.0))
 
-    def rates(self, widget: str, variant: str) -> Rates:
+    def rates(self, widget: str, variant: str, *, converter: bool = False) -> Rates:
+        """The rates of a variant. A converter runs no user function, so what holds for its widget does not hold for it."""
         found = self.default
-        for key in (("*", "*"), (widget, "*"), ("*", variant), (widget, variant)):
+        general = () if converter else ((widget, "*"),)
+        for key in (*general, ("*", variant), (widget, variant)):
             if key in self.variants:
                 found = replace(found, **self.variants[key])
         return found

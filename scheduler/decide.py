@@ -15,9 +15,10 @@ from olston.scheduler.ladder import Rung, rungs
 from olston.scheduler.network import Recompute
 from olston.scheduler.plan import Entry, Invocation
 from olston.scheduler.problem import Problem
+from olston.scheduler.prune import SECTIONS
 from olston.scheduler.solve import Solution, Solver
 
-DEFAULT_PRUNINGS = ("6.2.1", "6.2.2", "6.1", "6.2.3", "6.3")
+DEFAULT_PRUNINGS = SECTIONS
 """Settled by total cost over the simulated runs; see docs/decisions/prunings.md."""
 
 

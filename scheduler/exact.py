@@ -1,36 +1,43 @@
-"""The exact planner for small cases: the reference that tests compare the planner with.
+"""The cheapest plan of all, where the case is small enough to prove it.
 
-Planning is delete-free: blocks, and what consumers hold, are facts that stay true once made;
-invocations and deliveries are actions. A plan is a *set* of invocations from which, starting at the
-blocks that exist, content within all bounds follows for every due output; its cost is the sum over
-the set. `exact` finds the least such cost, in two steps that share nothing with Algorithm 1 but the
-enumeration of legal invocations:
+Planning is delete-free: blocks, and what consumers hold, are facts that stay true once made; invocations
+and deliveries are actions. A plan is a *set* of invocations from which, starting at the blocks that
+exist, content within all bounds follows for every due output; its cost is the sum over the set.
+The least cost is found in two steps that share nothing with Algorithm 1 but `blockGen`:
 
-1. Every block whose lower bound `h_max` (the dearest chain of invocations that it needs) is within an
-   upper bound, with *all* the invocations that make it. No cheaper plan can hold anything else.
-2. Branch and bound over disjunctive landmarks (LM-cut, Helmert & Domshlak 2009): of the invocations of
-   a landmark every plan has at least one, so its first is taken, or left out and the second taken, and
-   so on. Nothing is lost; and since reachability is always decided forwards from what exists, no block
-   can support itself.
+1. `Alternatives`: every block whose lower bound `h_max` (the dearest chain of invocations that it needs)
+   leaves room below an upper bound, with *all* invocations that make it. A cheaper plan holds nothing else.
+2. `Cheapest`: branch and bound over disjunctive landmarks (LM-cut, Helmert & Domshlak 2009). Every plan has
+   one of the invocations of a landmark: the first, or not the first but the second, and so on, so nothing
+   is lost. Whether a fact is reached is always asked forwards from what exists, so no block supports itself.
+
+`exact` is the reference in tests; `olston.scheduler.solve` uses the same two steps, within limits, to
+find what plans could share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
+from typing import TypeAlias
 
 from olston.block import Block
 from olston.errors import OlstonError
+from olston.scheduler.bounds import Bounds
 from olston.scheduler.candidates import Candidates
 from olston.scheduler.delivery import Deliveries
+from olston.scheduler.network import Output
 from olston.scheduler.plan import NO_STEPS, Entry, Invocation, Ledger
+from olston.scheduler.planner import search
 from olston.scheduler.problem import Problem
 from olston.scheduler.settled import Settled
 
+BlockGen: TypeAlias = Callable[[Entry, Settled], Iterable[Entry]]
+
 EXISTING, GOAL = 0, 1
-"""The fact that holds from the start, and the one that says that every due output is within its bounds."""
+"""The fact that holds from the start, and the one that every due output is within its bounds."""
 
 _TINY = 1e-9
 
@@ -39,9 +46,6 @@ class SearchLimitError(OlstonError, RuntimeError):
     """A case too large for the exact planner."""
 
     code = "TOO_LARGE"
-
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"more than {limit} {what}: exact planning is for small cases; raise `limit` or use `Solver`.")
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,46 @@ class ExactAnswer:
 
 
 def exact(problem: Problem, due: Sequence[str] | None = None, limit: int = 20_000) -> ExactAnswer:
-    """The true minimum over all sets of invocations that bring `due` (by default all that is due) within bounds.
+    """The minimum over all sets of invocations that bring `due` (by default all that is due) within bounds.
 
-    Exact up to rounding. More than `limit` invocations, or nodes of the search, raise `SearchLimitError`.
+    Exact up to rounding. Raises `SearchLimitError` rather than look at more than `limit` invocations or nodes.
     """
-    graph = _Enumeration(problem, problem.due() if due is None else due).graph(limit)
+    due = problem.due() if due is None else due
+    if not due:
+        return ExactAnswer(True, 0.0)
+    network, bounds, ledger = problem.network, problem.bounds(), Ledger()
+    within = frozenset[str]().union(*(network.upstream(channel) for channel in due))
+    outputs = [network.outputs[channel] for channel in due]
+    candidates = Candidates(network, bounds, ledger, within)
+    deliveries = Deliveries(outputs, problem.holds, bounds, ledger)
+
+    def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
+        yield from candidates(entry, settled)
+        yield from deliveries(entry, settled)
+
+    existing = [b for c in network.inputs if c in within for b in problem.blocks.get(c, ())] + [*deliveries.held()]
+    search(existing, block_gen, lambda _: True, deliveries.finished)
+    upper = inf
+    if len(deliveries.goals) == len(due):
+        upper = ledger.join([*deliveries.goals.values()])[1]
+    alternatives = Alternatives(existing, block_gen, outputs, bounds)
+    # Algorithm 1 only saves work here: were its plan wrong, the enumeration would go on without it
+    graph = alternatives.below(upper, limit) or alternatives.below(inf, limit)
+    if alternatives.cut_short:
+        raise _too_large(limit, "invocations to choose from", due)
     if graph is None:
         return ExactAnswer(False, inf)
-    steps = _Search(graph, limit).best
-    made = (graph.actions[s].invocation for s in sorted(steps))
-    return ExactAnswer(True, graph.cost(steps), tuple(i for i in made if i is not None and not i.is_delivery))
+    cheapest = Cheapest(graph, limit)
+    if cheapest.cut_short:
+        raise _too_large(limit, "nodes to search", due)
+    made = [i for i in graph.invocations(cheapest.steps) if not i.is_delivery]
+    return ExactAnswer(True, cheapest.cost, tuple(made))
+
+
+def _too_large(limit: int, what: str, due: Sequence[str]) -> SearchLimitError:
+    return SearchLimitError(
+        f"{', '.join(due)}: more than {limit} {what}; exact planning is for small cases: raise `limit` or use `Solver`."
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +113,7 @@ class Action:
 class Graph:
     """Facts, by number, and the actions between them."""
 
-    def __init__(self, actions: list[Action], facts: int) -> None:
+    def __init__(self, actions: Sequence[Action], facts: int) -> None:
         self.actions = actions
         self.readers: list[list[int]] = [[] for _ in range(facts)]
         self.makers: list[list[int]] = [[] for _ in range(facts)]
@@ -91,6 +125,9 @@ class Graph:
 
     def cost(self, steps: Iterable[int]) -> float:
         return sum(self.actions[s].cost for s in steps)
+
+    def invocations(self, steps: Iterable[int]) -> list[Invocation]:
+        return [i for s in sorted(steps) if (i := self.actions[s].invocation) is not None]
 
     def lower_bounds(self, costs: Sequence[float]) -> tuple[list[float], list[int], list[int]]:
         """`h_max` of each fact, an action that attains it, and the dearest need of each action; -1 where unreached."""
@@ -113,6 +150,28 @@ class Graph:
                         heappush(queue, (reached, given))
         return bound, support, dearest
 
+    def relevant(self, upper: float) -> Graph:
+        """Without the actions that no plan within `upper` needs.
+
+        A plan that needs an action pays the dearest chain up to it and, apart from that, a chain from it
+        to the goal.
+        """
+        bound, _, dearest = self.lower_bounds([a.cost for a in self.actions])
+        kept: set[int] = set()
+        queue, closed = [(0.0, GOAL)], set[int]()
+        while queue:
+            onward, fact = heappop(queue)
+            if fact in closed:
+                continue
+            closed.add(fact)
+            for a in self.makers[fact]:
+                action = self.actions[a]
+                if a not in kept and dearest[a] >= 0 and bound[dearest[a]] + action.cost + onward <= upper:
+                    kept.add(a)
+                    for need in action.needs:
+                        heappush(queue, (onward + action.cost, need))
+        return Graph([self.actions[a] for a in sorted(kept)], len(self.readers))
+
 
 def supporters(actions: Sequence[Action], support: Mapping[int, int] | Sequence[int]) -> frozenset[int]:
     """The actions of the plan in which every fact is made as `support` says, back from the goal."""
@@ -134,57 +193,63 @@ class _Unsettled(Settled):
         return False
 
 
-class _Enumeration:
-    """Dijkstra's search by `h_max`, up to the cost of the first plan met.
+class Alternatives:
+    """All ways to make all blocks that matter: Dijkstra's search by `h_max`.
 
     An action is found when the last block that it reads is settled, so its own bound is known at once.
+    `cut_short` is true if more than the limit would have had to be looked at: then some may be missing.
     """
 
-    def __init__(self, problem: Problem, due: Sequence[str]) -> None:
-        network, ledger = problem.network, Ledger()
-        within = frozenset[str]().union(*(network.upstream(channel) for channel in due))
-        self._outputs = {(output := network.outputs[channel]).consumer: output for channel in due}
-        self._bounds = problem.bounds()
-        self._candidates = Candidates(network, self._bounds, ledger, within)
-        self._deliveries = Deliveries(self._outputs.values(), problem.holds, self._bounds, ledger)
+    def __init__(
+        self,
+        existing: Iterable[Block],
+        block_gen: BlockGen,
+        outputs: Iterable[Output],
+        bounds: Bounds,
+    ) -> None:
+        self._block_gen, self._bounds = block_gen, bounds
+        self._due = {output.consumer: output.channel for output in outputs}
         self._actions: list[Action] = []
         self._known: dict[object, int] = {}
-        self._facts: dict[object, int] = {None: EXISTING, "goal": GOAL}
-        self._reached = {EXISTING: 0.0}
+        self._facts: dict[object, int] = {"existing": EXISTING, "goal": GOAL}
+        self._bound = {EXISTING: 0.0}
         self._support: dict[int, int] = {}
         self._queue: list[tuple[float, int, int, Block | None]] = []
-        for block in (b for channel in network.inputs if channel in within for b in problem.blocks.get(channel, ())):
-            self._offer(block, 0.0, [None], block.key, block)
-        for block in self._deliveries.held():
-            self._offer(block, 0.0, [None], block.key, block)
+        self._settled = _Unsettled()
+        self.cut_short = False
+        for block in existing:
+            self._offer(("existing", block.key), 0.0, ["existing"], block.key, block)
 
-    def graph(self, limit: int) -> Graph | None:
-        """All actions that a plan of least cost can hold; `None` if the goal is out of reach."""
-        upper, settled, queue = inf, _Unsettled(), self._queue
-        while queue and queue[0][0] <= upper * (1 + _TINY):
+    def below(self, upper: float, limit: int) -> Graph | None:
+        """The actions that a plan no dearer than `upper` can need; `None` if there is no such plan."""
+        queue = self._queue
+        upper *= 1 + _TINY
+        while queue and queue[0][0] <= upper:
             total, fact, maker, block = heappop(queue)
-            if fact in self._reached:
+            if fact in self._bound:
                 continue
-            self._reached[fact], self._support[fact] = total, maker
+            self._bound[fact], self._support[fact] = total, maker
             if block is not None:
-                self._settle(block, settled)
+                self._settle(block)
             elif fact == GOAL:
-                upper = sum(self._actions[s].cost for s in supporters(self._actions, self._support))
-            elif all(self._facts.get(consumer) in self._reached for consumer in self._outputs):
-                self._offer("goal", 0.0, self._outputs, "goal")
+                plan = supporters(self._actions, self._support)
+                upper = min(upper, sum(self._actions[s].cost for s in plan) * (1 + _TINY))
+            elif all(self._facts.get(consumer) in self._bound for consumer in self._due):
+                self._offer("goal", 0.0, self._due, "goal")
             if len(self._actions) > limit:
-                raise SearchLimitError(f"invocations to choose from for {', '.join(self._outputs)}", limit)
-        return Graph(self._actions, len(self._facts)) if upper < inf else None
+                self.cut_short = True
+                break
+        return Graph(self._actions, len(self._facts)).relevant(upper) if GOAL in self._bound else None
 
-    def _settle(self, block: Block, settled: Settled) -> None:
+    def _settle(self, block: Block) -> None:
         entry = Entry(block, NO_STEPS, 0.0)
-        settled.add(entry)
-        output = self._outputs.get(block.channel)
-        if output is not None and next(self._bounds.stale(output.channel, block.target), None) is None:
-            self._offer(("within", block), 0.0, [block.key], output.consumer)
-        for made in (*self._candidates(entry, settled), *self._deliveries(entry, settled)):
+        self._settled.add(entry)
+        output = self._due.get(block.channel)
+        if output is not None and next(self._bounds.stale(output, block.target), None) is None:
+            self._offer(("satisfies", block.key), 0.0, [block.key], block.channel)
+        for made in self._block_gen(entry, self._settled):
             needs = [operand.block.key for operand in made.operands]
-            # chains are no invocations, so the ledger does not tell them apart
+            # a chain is no invocation, so no bit tells it apart
             way = (*needs, made.block.key) if made.made_by is None else made.made_by.bit
             self._offer(way, made.cost, needs, made.block.key, made.block, made.made_by)
 
@@ -197,31 +262,35 @@ class _Enumeration:
         block: Block | None = None,
         invocation: Invocation | None = None,
     ) -> None:
-        """Note that `way` makes the fact `gives` from `needs`; an action that makes several is offered for each."""
+        """Note that `way` makes the fact `gives` of `needs`; what makes several facts is offered for each."""
         a = self._known.setdefault(way, len(self._actions))
         if a == len(self._actions):
-            numbers = tuple(dict.fromkeys(self._facts[n] for n in needs))
-            self._actions.append(Action(cost, numbers, [], invocation))
+            self._actions.append(Action(cost, tuple({self._facts[n]: None for n in needs}), [], invocation))
         action, fact = self._actions[a], self._facts.setdefault(gives, len(self._facts))
         if fact not in action.gives:
             action.gives.append(fact)
-            heappush(self._queue, (cost + max(self._reached[n] for n in action.needs), fact, a, block))
+            heappush(self._queue, (cost + max(self._bound[n] for n in action.needs), fact, a, block))
 
 
-class _Search:
-    """Branch and bound over the landmarks of `graph`; `best` is a cheapest set of actions."""
+class Cheapest:
+    """A set of actions `steps` of least `cost` that reaches the goal of `graph`; unless `cut_short` after `limit`
+    nodes, the least of all."""
 
     def __init__(self, graph: Graph, limit: int) -> None:
-        self._graph, self._limit, self._nodes = graph, limit, 0
-        self.best: frozenset[int] = frozenset()
-        self._least = inf
+        self._graph, self._left = graph, limit
+        self.steps: frozenset[int] = frozenset()
+        self.cost = inf
         self._branch(0.0, [a.cost for a in graph.actions])
+
+    @property
+    def cut_short(self) -> bool:
+        return self._left < 0
 
     def _branch(self, paid: float, costs: list[float]) -> None:
         """Search the plans that hold the actions taken so far (`paid`, now free) and none left out (`inf`)."""
-        self._nodes += 1
-        if self._nodes > self._limit:
-            raise SearchLimitError("nodes of the search", self._limit)
+        self._left -= 1
+        if self.cut_short:
+            return
         landmarks = self._landmarks(paid, costs)
         if not landmarks:
             return
@@ -233,16 +302,15 @@ class _Search:
             costs[step] = inf
 
     def _landmarks(self, paid: float, costs: Sequence[float]) -> list[list[int]]:
-        """Disjoint shares of landmarks, as LM-cut finds them; none if no plan here is cheaper than the best."""
+        """Landmarks of the plans still to be searched; none if no such plan is cheaper than the best so far."""
         graph, rest = self._graph, list(costs)
         landmarks: list[list[int]] = []
         while True:
             bound, support, dearest = graph.lower_bounds(rest)
-            if paid + bound[GOAL] >= self._least - _TINY * (1 + self._least):
+            if paid + bound[GOAL] >= self.cost * (1 - _TINY):
                 return []
             self._improve(supporters(graph.actions, support))
             if bound[GOAL] == 0:
-                # all landmarks at the price of what was taken: if none is left, what was taken is itself a plan
                 return landmarks
             cut = self._cut(rest, dearest)
             price = min(rest[s] for s in cut)
@@ -253,8 +321,8 @@ class _Search:
 
     def _improve(self, steps: frozenset[int]) -> None:
         cost = self._graph.cost(steps)
-        if cost < self._least:
-            self.best, self._least = steps, cost
+        if cost < self.cost:
+            self.steps, self.cost = steps, cost
 
     def _cut(self, costs: Sequence[float], dearest: Sequence[int]) -> list[int]:
         """The actions that lead, each from its dearest need, into the zone from which the goal is free."""
@@ -272,11 +340,10 @@ class _Search:
             for a in graph.readers[fact]:
                 if dearest[a] != fact or costs[a] == inf:
                     continue
-                if not zone.isdisjoint(graph.actions[a].gives):
+                gives = graph.actions[a].gives
+                if not zone.isdisjoint(gives):
                     cut.append(a)
-                    continue
-                for given in graph.actions[a].gives:
-                    if given not in reached:
-                        reached.add(given)
-                        border.append(given)
+                else:
+                    border += [f for f in gives if f not in reached]
+                    reached.update(gives)
         return cut

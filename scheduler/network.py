@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 
@@ -84,7 +84,8 @@ class Network:
     outputs: Mapping[str, Output]
     staleness: tuple[Staleness, ...] = ()
     inconsistency: tuple[Inconsistency, ...] = ()
-    _upstream: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _upstream: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+    _narrowed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def order(self) -> dict[str, int]:
@@ -115,6 +116,18 @@ class Network:
                         found.setdefault((channel, kind), []).append((variant, i, p))
         return found
 
+    def readers_within(self, channels: frozenset[str]) -> dict[tuple[str, Kind], list[tuple[Variant, int, int]]]:
+        """`readers` that write one of `channels`; the last choice is remembered, since plans repeat it."""
+        if self._narrowed.get("channels") != channels:
+            self._narrowed["channels"] = channels
+            self._narrowed["readers"] = {
+                key: kept
+                for key in self.readers
+                if key[0] in channels
+                and (kept := [r for r in self.readers[key] if not channels.isdisjoint(r[0].outputs)])
+            }
+        return self._narrowed["readers"]  # type: ignore[no-any-return]
+
     @cached_property
     def producers(self) -> dict[str, list[Variant]]:
         """The variants that write each channel, without those that merely convert on it."""
@@ -124,6 +137,11 @@ class Network:
                 for channel in variant.outputs:
                     found.setdefault(channel, []).append(variant)
         return found
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The channels that operators of other channels read."""
+        return frozenset(channel for v in self.variants if v.foreign for channel in v.inputs)
 
     @cached_property
     def reluctant(self) -> tuple[Variant, ...]:

@@ -59,7 +59,7 @@ class Ledger:
         self, operator: Variant | Output, operands: tuple[Block, ...], results: tuple[Block, ...], cost: float
     ) -> Invocation:
         """The one invocation of `operator` on `operands`."""
-        key = (id(operator), *operands)
+        key = (id(operator), *[b.key for b in operands])
         known = self._known.get(key)
         if known is None:
             known = Invocation(operator, operands, results, cost, 1 << len(self._by_position))

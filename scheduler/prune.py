@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from olston.block import BASE, Block
+from olston.block import DELTA, Block
 from olston.errors import unknown
 from olston.provenance import Provenance
 from olston.scheduler.bounds import Bounds
@@ -38,9 +38,22 @@ class Scene:
     def demands(self) -> dict[str, Demand]:
         return demands(self.problem.network, self.bounds, self.due, self.within)
 
-    def on_frontier(self, block: Block) -> bool:
+    @cached_property
+    def stands(self) -> dict[str, set[Provenance]]:
+        return standing(self.problem.network, self.existing, self.within)
+
+    def starts_a_step(self, block: Block) -> bool:
+        """Whether `block` is a base that the next incremental step may start from: on the frontier, where blocks
+        downstream stand, or where a delta of its own channel starts."""
+        if not block.is_base:
+            return False
         frontier = self.frontiers[block.channel]
-        return frontier is None or block.target in frontier
+        return (
+            frontier is None
+            or block.target in frontier
+            or block.target in self.stands.get(block.channel, ())
+            or any(b.source == block.target for b in self.existing.get(block.channel, ()))
+        )
 
     def meets_demand(self, block: Block) -> bool:
         """Whether the propagated constraints let `block` be of use downstream."""
@@ -72,7 +85,7 @@ def compulsory_chains(scene: Scene) -> None:
     Chains break at own bases, at the frontier, and at the provenances that blocks downstream stand on;
     else the delta that the next incremental step needs would be swallowed.
     """
-    stands = standing(scene.problem.network, scene.existing, scene.within)
+    stands = scene.stands
     for channel, blocks in scene.existing.items():
         if sum(not b.is_base for b in blocks) < 2:
             continue
@@ -106,22 +119,23 @@ def chained(deltas: Sequence[Block], breaks: set[Provenance]) -> list[Block]:
 
 
 def chain(run: Sequence[Block]) -> Block:
-    """Abutting deltas of one kind as one block."""
+    """Abutting deltas as one block; of the strong ones a `Δ⁺` only if all are."""
     first, last = run[0], run[-1]
     if first is last:
         return first
+    kind = first.kind if all(b.kind == first.kind for b in run) else DELTA
     rows, relaxed = sum(b.rows for b in run), all(b.relaxed for b in run)
-    return Block(first.channel, first.kind, last.target, first.source, rows, relaxed)
+    return Block(first.channel, kind, last.target, first.source, rows, relaxed)
 
 
 def unbounded(scene: Scene, block: Block) -> bool:
-    """6.1: generate only what keeps the bounds declared on its own channel; spares the base on the frontier."""
-    return scene.bounds.readable(block) or (block.is_base and scene.on_frontier(block))
+    """6.1: generate only what keeps the bounds declared on its own channel; spares a base that starts a step."""
+    return scene.bounds.readable(block) or scene.starts_a_step(block)
 
 
 def useful(scene: Scene, block: Block) -> bool:
-    """6.2.3: generate only what meets the constraints propagated upstream; spares the base on the frontier."""
-    return scene.meets_demand(block) or (block.is_base and scene.on_frontier(block))
+    """6.2.3: generate only what meets the constraints propagated upstream; spares a base that starts a step."""
+    return scene.meets_demand(block) or scene.starts_a_step(block)
 
 
 def no_overkill(scene: Scene, block: Block) -> bool:
@@ -135,15 +149,12 @@ def no_overkill(scene: Scene, block: Block) -> bool:
 def not_dominated(scene: Scene, block: Block) -> bool:
     """6.3: ignore a block if another of its kind that is further ahead could be made: work that lasts is cheaper.
 
-    Among deltas, only those of equal source and footprint are compared. The base on the frontier is spared: the next
-    incremental step starts from it.
+    Among deltas, only those of equal source and footprint are compared. A base that starts a step is spared.
     """
     targets = scene.enumerated.setdefault(_rivals(block), [])
     target = block.target
-    if block.kind == BASE and scene.on_frontier(block):
-        return True
     if any(target.precedes(other) for other in targets):
-        return False
+        return scene.starts_a_step(block)
     if target not in targets:
         targets.append(target)
     return True
@@ -202,17 +213,17 @@ class Pruning:
     """The chosen prunings at work in one search."""
 
     def __init__(self, scene: Scene, pruners: Sequence[Pruner]) -> None:
-        self._scene = scene
+        self.scene = scene
         self._generated = [p.on_generated for p in pruners if p.on_generated is not None]
         self._selected = [p.on_selected for p in pruners if p.on_selected is not None]
 
     def existing(self) -> list[Block]:
-        return [b for blocks in self._scene.existing.values() for b in blocks]
+        return [b for blocks in self.scene.existing.values() for b in blocks]
 
     def generates(self, entry: Entry) -> bool:
-        return all(keeps(self._scene, entry.block) for keeps in self._generated)
+        return all(keeps(self.scene, entry.block) for keeps in self._generated)
 
     def selects(self, entry: Entry) -> bool:
-        if entry.cost == 0 and entry.made_by is None or entry.block.channel not in self._scene.within:
+        if entry.cost == 0 and entry.made_by is None or entry.block.channel not in self.scene.within:
             return True
-        return all(keeps(self._scene, entry.block) for keeps in self._selected)
+        return all(keeps(self.scene, entry.block) for keeps in self._selected)

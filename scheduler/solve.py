@@ -1,23 +1,32 @@
-"""One search for a set of due outputs, planned jointly, and planned again while that makes it cheaper.
+"""One search for a set of due outputs, planned jointly, and improved by what its plan could share.
 
 Algorithm 1 settles each block at its own cheapest plan. Where plans share steps that is not always
-optimal: X costs 5; A is X+1 or 5.5 alone; B is X+1; A ⋈ B is free: 11.5 against 7. So the search is
-repeated with the invocations of the best plan so far free of charge, and what is cheaper is kept.
+optimal: X costs 5; A is X+1 or 5.5 alone; B is X+1; A ⋈ B is free: 11.5 against 7. Planning again with
+the invocations of that plan free of charge cannot help by itself, since the plan then costs nothing
+and is found again. So the steps that are to be free are found first, among all the alternatives within
+the cost of the first plan (`olston.scheduler.exact`); where those are too many, each step in turn is left
+out with the others free. What is cheaper is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
+from olston.block import Block
 from olston.scheduler.candidates import Candidates
 from olston.scheduler.delivery import Deliveries
+from olston.scheduler.exact import Alternatives, BlockGen, Cheapest
 from olston.scheduler.network import Recompute, Variant
 from olston.scheduler.plan import NO_STEPS, Entry, Ledger, Plan
 from olston.scheduler.planner import search
 from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
 from olston.scheduler.settled import Settled
+
+EFFORT = 2_000
+"""How many invocations are compared, by default, to find the cheapest set of them."""
 
 
 @dataclass(frozen=True)
@@ -45,31 +54,58 @@ class Solver:
         self._ledger = Ledger()
         self.last: Deliveries | None = None
 
-    def solve(self, replan: bool) -> Solution | None:
-        """The best plan found, or `None` if these prunings leave none."""
+    def solve(self, replan: bool, effort: int = EFFORT) -> Solution | None:
+        """The best plan found, or `None` if these prunings leave none.
+
+        Without `replan` it is the plan of Algorithm 1. With it, the cheapest of all that these prunings
+        allow, if no more than `effort` invocations have to be compared; else one no dearer than the first.
+        """
         best = self._search()
-        while best is not None and replan:
-            again = self._search(free=best.plan)
-            if again is None or again.cost >= best.cost - 1e-9 * (1 + best.cost):
-                break
-            best = again
-        return best
+        if best is None or not replan or best.cost == 0:
+            return best
+        steps, proven = self._cheapest(best.cost, effort)
+        if steps:
+            best = cheaper(best, self._search(free=steps))
+        return best if proven else self._exchange(best)
 
-    def _search(self, free: Plan = NO_STEPS) -> Solution | None:
+    def _cheapest(self, upper: float, effort: int) -> tuple[Plan, bool]:
+        """The steps of a plan cheaper than `upper`, if one is found, and whether no plan is cheaper still."""
+        self._ledger.free = NO_STEPS
+        _, existing, block_gen, _ = self._start(NO_STEPS)
+        alternatives = Alternatives(existing, block_gen, self._outputs, self._bounds)
+        graph = alternatives.below(upper, effort)
+        if graph is None:
+            return NO_STEPS, False
+        cheapest = Cheapest(graph, 1 + 25 * effort // len(graph.actions))
+        steps = NO_STEPS
+        if cheapest.cost < upper:
+            for invocation in graph.invocations(cheapest.steps):
+                steps |= invocation.bit
+        return steps, not (alternatives.cut_short or cheapest.cut_short)
+
+    def _exchange(self, best: Solution) -> Solution:
+        """Replace a step by what costs less, the other steps being free; the dearest first, while that helps."""
+        tried: set[tuple[Plan, Plan]] = set()
+        while True:
+            steps = sorted(self._ledger.steps(best.plan), key=lambda i: -i.cost)
+            for step in steps:
+                bit = step.bit
+                if step.cost == 0 or (best.plan, bit) in tried:
+                    continue
+                tried.add((best.plan, bit))
+                found = cheaper(best, self._search(best.plan & ~bit, bit, step.cost))
+                if found is not best:
+                    best = found
+                    break
+            else:
+                return best
+
+    def _search(self, free: Plan = NO_STEPS, banned: Plan = NO_STEPS, upper: float = inf) -> Solution | None:
+        """One run of Algorithm 1, up to the cost `upper`, with the invocations in `free` free of charge and without
+        those in `banned`."""
         self._ledger.free = free
-        problem = self._problem
-        pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
-        candidates = Candidates(problem.network, self._bounds, self._ledger, self._within, self._barred)
-        deliveries = Deliveries(self._outputs, problem.holds, self._bounds, self._ledger)
-
-        def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
-            for made in candidates(entry, settled):
-                if pruning.generates(made):
-                    yield made
-            yield from deliveries(entry, settled)
-
-        existing = [*pruning.existing(), *deliveries.held()]
-        search(existing, block_gen, pruning.selects, deliveries.finished)
+        deliveries, existing, block_gen, admits = self._start(banned)
+        search(existing, block_gen, admits, lambda entry: deliveries.finished(entry) or entry.cost >= upper)
         self.last = deliveries
         if len(deliveries.goals) < len(self._due):
             return None
@@ -77,6 +113,25 @@ class Solver:
         for entry in deliveries.goals.values():
             plan |= entry.plan
         return Solution(self._ledger, plan, self._ledger.cost(plan), deliveries.goals, deliveries)
+
+    def _start(self, banned: Plan) -> tuple[Deliveries, list[Block], BlockGen, Callable[[Entry], bool]]:
+        problem = self._problem
+        pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
+        candidates = Candidates(problem.network, self._bounds, self._ledger, self._within, self._barred)
+        deliveries = Deliveries(self._outputs, problem.holds, self._bounds, self._ledger)
+
+        def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
+            for made in candidates(entry, settled):
+                if pruning.generates(made) and not (made.made_by is not None and made.made_by.bit & banned):
+                    yield made
+            yield from deliveries(entry, settled)
+
+        return deliveries, [*pruning.existing(), *deliveries.held()], block_gen, pruning.selects
+
+
+def cheaper(best: Solution, other: Solution | None) -> Solution:
+    """The cheaper of the two; `best` unless the difference is more than rounding."""
+    return best if other is None or other.cost >= best.cost - 1e-9 * (1 + best.cost) else other
 
 
 def barred(problem: Problem, last_resort: bool) -> frozenset[Variant]:

@@ -106,7 +106,7 @@ class _Workflow:
         """A channel to read: mostly one that nobody reads yet, less so in hard cases."""
         unread = [c for c in self._paths if c not in self._read]
         if len(self._paths) >= self._size:
-            return next(c for c in self._paths if c not in self._read)
+            return unread[0]
         if unread and self._random.random() < (0.55 if self._hard else 0.8):
             return self._random.choice(unread)
         return self._random.choice(list(self._paths))

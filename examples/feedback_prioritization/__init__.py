@@ -1,0 +1,1 @@
+"""Feedback prioritization [4.1, Figure 6]: what users did with news results is processed first."""

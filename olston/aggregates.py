@@ -1,0 +1,47 @@
+"""Aggregates as users write them: `aggregate("counts", by="site", clicks=ol.count())`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olston.widgets.aggregate import Aggregation
+
+
+def count() -> Aggregation:
+    """The number of rows."""
+    return Aggregation("count")
+
+
+def sum(column: Any) -> Aggregation:
+    """The sum of `column`; null when no value is left."""
+    return Aggregation("sum", column)
+
+
+def avg(column: Any) -> Aggregation:
+    """The mean of `column`."""
+    return Aggregation("avg", column)
+
+
+def min(column: Any) -> Aggregation:
+    """The least value of `column`."""
+    return Aggregation("min", column)
+
+
+def max(column: Any) -> Aggregation:
+    """The greatest value of `column`."""
+    return Aggregation("max", column)
+
+
+def var(column: Any) -> Aggregation:
+    """The sample variance of `column`; null below two values."""
+    return Aggregation("var", column)
+
+
+def stddev(column: Any) -> Aggregation:
+    """The sample standard deviation of `column`; null below two values."""
+    return Aggregation("stddev", column)
+
+
+def agg(expression: Any) -> Aggregation:
+    """Any Spark aggregate expression, recomputed for the groups touched."""
+    return Aggregation("agg", expression)

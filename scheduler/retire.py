@@ -1,0 +1,151 @@
+"""Retirement: which blocks planning still needs (DESIGN 4).
+
+So that the number of live blocks does not grow with the age of a run. On each channel there are a few
+*points*: the provenances on which something downstream stands, the newest base and the newest base
+below each of those, and the newest provenances reached. Planning needs those bases, and one run of
+deltas of each kind between neighbouring points; everything else leaves planning at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from olston.block import BASE, Block, fits
+from olston.provenance import Provenance
+from olston.scheduler.network import Network
+from olston.scheduler.prune import chain, chained
+
+
+def live(
+    network: Network,
+    blocks: Mapping[str, Sequence[Block]],
+    holds: Mapping[str, Provenance | None],
+    channels: Iterable[str] | None = None,
+) -> dict[str, list[Block]]:
+    """The blocks that plans can still use, by channel; `channels` limits the look to some and all that feeds them."""
+    chosen = network.inputs if channels is None else channels
+    stands: dict[str, set[Provenance]] = {}
+    kept: dict[str, list[Block]] = {}
+    for channel in sorted(chosen, key=network.order.__getitem__, reverse=True):
+        own, points = blocks.get(channel, ()), stands.setdefault(channel, set())
+        held = holds.get(channel)
+        if held is not None:
+            points.add(held)
+        if held is not None and channel not in network.read:
+            mine = _for_the_consumer(network, channel, own, held)
+        elif len(network.inputs[channel]) == 1:
+            mine = _between(own, points)
+        else:
+            mine = _not_passed(own, points)
+        if mine:
+            kept[channel] = mine
+        for feed, offset in network.feeds.get(channel, ()):
+            positions = range(offset, offset + len(network.inputs[feed]))
+            parts = (t.part(positions) for t in _ends(mine, points))
+            stands.setdefault(feed, set()).update(p for p in parts if not p.has_empty_entry)
+    return kept
+
+
+def _ends(blocks: Sequence[Block], stands: set[Provenance]) -> set[Provenance]:
+    """From where the next step on a channel starts: what it has reached, and what stands without a way on."""
+    started = {b.source for b in blocks}
+    return set(_newest(b.target for b in blocks)) | {s for s in stands if s not in started}
+
+
+def _newest(provenances: Iterable[Provenance]) -> list[Provenance]:
+    found = list(dict.fromkeys(provenances))
+    return [p for p in found if not any(p.precedes(q) for q in found)]
+
+
+def _bases(blocks: Sequence[Block], stands: Iterable[Provenance]) -> list[Block]:
+    """The newest bases, and for each stand the newest ones at or below it."""
+    bases = {b.target: b for b in blocks if b.is_base}
+    keep = dict.fromkeys(_newest(bases))
+    for stand in stands:
+        if stand in bases:
+            keep[stand] = None
+        else:
+            keep.update(dict.fromkeys(_newest(t for t in bases if t.precedes(stand))))
+    return [bases[t] for t in keep]
+
+
+def _between(blocks: Sequence[Block], stands: set[Provenance]) -> list[Block]:
+    """Of a channel with one pathway, whose points are in order: bases, and one delta of each kind between
+    neighbours."""
+    # content that mixes several snapshots stands nowhere: no delta of this channel starts there
+    stands = {s for s in stands if len(s[0]) == 1}
+    bases = _bases(blocks, stands)
+    deltas = [b for b in blocks if not b.is_base]
+    points = stands | {b.target for b in bases} | set(_newest(b.target for b in deltas))
+    inner = sorted(points, key=lambda t: (t.oldest, t.newest))
+    keep = list(bases)
+    for kind in dict.fromkeys(b.kind for b in deltas):
+        usable = [b for b in deltas if fits(b.kind, kind)]
+        for start, end in zip(inner, inner[1:], strict=False):
+            run = _run(usable, start, end)
+            if run and any(b.kind == kind for b in run):
+                keep.append(chain(run))
+    return keep
+
+
+def _run(deltas: Sequence[Block], start: Provenance, end: Provenance) -> list[Block]:
+    """The fewest abutting deltas that lead from `start` to `end`; empty if none do."""
+    by_source: dict[Provenance | None, list[Block]] = {}
+    for delta in deltas:
+        by_source.setdefault(delta.source, []).append(delta)
+    came: dict[Provenance, Block] = {}
+    pending = deque([start])
+    while pending and end not in came:
+        at = pending.popleft()
+        for delta in by_source.get(at, ()):
+            if delta.target not in came:
+                came[delta.target] = delta
+                pending.append(delta.target)
+    run: list[Block] = []
+    at = end
+    while at != start:
+        delta = came.get(at)
+        if delta is None or delta.source is None:
+            return []
+        run.append(delta)
+        at = delta.source
+    return run[::-1]
+
+
+def _not_passed(blocks: Sequence[Block], stands: set[Provenance]) -> list[Block]:
+    """Of a channel with several pathways: bases, and the deltas that bring something to one of them or to a stand."""
+    bases = _bases(blocks, stands)
+    points = stands | {b.target for b in bases}
+    deltas = [b for b in blocks if not b.is_base and not all(_passed(b, p) for p in points)]
+    keep = list(bases)
+    for kind in dict.fromkeys(b.kind for b in deltas):
+        keep += chained([b for b in deltas if b.kind == kind], points)
+    return keep
+
+
+def _for_the_consumer(network: Network, channel: str, blocks: Sequence[Block], held: Provenance) -> list[Block]:
+    """Of a channel that only its consumer reads: what would bring it something; a base to build on if it takes no deltas."""
+    bases = [b for b in blocks if b.is_base and not b.target.precedes(held)]
+    if network.outputs[channel].accepts == {BASE}:
+        bases = _bases(blocks, (held,))
+    points = {held, *(b.target for b in bases)}
+    return bases + [b for b in blocks if not b.is_base and not all(_passed(b, p) for p in points)]
+
+
+def _passed(delta: Block, point: Provenance) -> bool:
+    """Whether `point` has what the delta would bring: it is not behind in any entry that the delta advances."""
+    assert delta.source is not None
+    for old, new, low, high, own_low, own_high in zip(
+        delta.source,
+        delta.target,
+        delta.target.oldest,
+        delta.target.newest,
+        point.oldest,
+        point.newest,
+        strict=True,
+    ):
+        if old != new and low is not None and high is not None and own_low is not None and own_high is not None:
+            if own_high < high or own_low < low:
+                return False
+    return True

@@ -105,7 +105,7 @@ class Candidates:
         if signature.monotone and kind == DELTA and all(e.block.kind in (MONOTONE, BASE) for e in operands):
             kind = MONOTONE
         keys = [(channel, kind, source if delta else None, target) for channel in outputs]
-        if all(key in settled.entries for key in keys):
+        if all(key in settled for key in keys):
             return
         plan, total = self._ledger.join(operands)
         blocks = tuple([e.block for e in operands])
@@ -119,7 +119,7 @@ class Candidates:
                 return
             plan, total = plan | made_by.bit, total + self._ledger.charge(made_by)
         for result in results:
-            if result.channel in self._within and result.key not in settled.entries:
+            if result.channel in self._within and result.key not in settled:
                 found.append(Entry(result, plan, total, made_by, operands))
 
     def _step(self, variant: Variant, choice: Sequence[Operands]) -> Step:

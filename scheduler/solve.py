@@ -68,6 +68,19 @@ class Solver:
             best = cheaper(best, self._search(free=steps))
         return best if proven else self._exchange(best)
 
+    def explore(self, beyond: int) -> Deliveries:
+        """What consumers could be given: Algorithm 1, going on for `beyond` blocks after all outputs are served."""
+        deliveries, existing, block_gen, admits = self._start(NO_STEPS)
+        left = beyond
+
+        def enough(entry: Entry) -> bool:
+            nonlocal left
+            left -= deliveries.finished(entry)
+            return left < 0
+
+        search(existing, block_gen, admits, enough)
+        return deliveries
+
     def _cheapest(self, upper: float, effort: int) -> tuple[Plan, bool]:
         """The steps of a plan cheaper than `upper`, if one is found, and whether no plan is cheaper still."""
         self._ledger.free = NO_STEPS

@@ -161,12 +161,16 @@ class _Workflow:
         def operator(suffix: str, reads: list[list[str]], writes: str, sizes: list[float], rates: list[float]) -> None:
             inputs = [{"channel": c, "kinds": k} for c, k in zip((left, right), reads, strict=True)]
             sync = suffix in (".b", ".i") or (suffix == "" and self._random.random() < 0.7)
-            self._operator(name + suffix, inputs, sync, [{"channel": made, "kind": writes, "size": sizes}], fixed, rates)
+            self._operator(
+                name + suffix, inputs, sync, [{"channel": made, "kind": writes, "size": sizes}], fixed, rates
+            )
 
         number = self._number
         asynchronous = self._random.random() < 0.5
         if kind == "batch":
-            operator("", [["B"], ["B"]], "B", [number(0.4, 0.9), number(0.02, 0.6)], [number(0.5, 1.9), number(0.5, 1.9)])
+            operator(
+                "", [["B"], ["B"]], "B", [number(0.4, 0.9), number(0.02, 0.6)], [number(0.5, 1.9), number(0.5, 1.9)]
+            )
         elif kind == "union":
             rate = number(0.8, 1.6)
             operator(".b", [["B"], ["B"]], "B", [1.0, 1.0], [rate, rate])

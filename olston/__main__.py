@@ -1,0 +1,5 @@
+"""`python -m olston` is `olston`."""
+
+from olston.cli import main
+
+main()

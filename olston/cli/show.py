@@ -1,0 +1,53 @@
+"""How plans look in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.tree import Tree
+
+from olston.scheduler.decide import Decision
+from olston.scheduler.explain import Evidence
+from olston.scheduler.problem import Problem
+
+console = Console(highlight=False)
+
+
+def show_decision(name: str, problem: Problem, decision: Decision, evidence: Evidence) -> None:
+    """Print what was due, the steps with their cost, what is held afterwards, and what was rejected."""
+    if decision.infeasible is not None:
+        console.print(f"[bold]{name}[/bold]  [red]infeasible[/red]")
+        console.print(f"  {decision.infeasible.reason}\n", markup=False)
+        return
+    if not decision.due:
+        console.print(f"[bold]{name}[/bold]  nothing is due\n")
+        return
+    tree = Tree(f"[bold]{name}[/bold]  cost [bold]{decision.cost:.6g}[/bold]")
+    due = tree.add("due")
+    for reason in evidence.due:
+        due.add(str(reason))
+    steps = Table(box=None, pad_edge=False, show_edge=False)
+    for column, side in (("#", "right"), ("step", "left"), ("makes", "left"), ("rows", "right"), ("cost", "right")):
+        steps.add_column(column, justify=side, overflow="fold")  # type: ignore[arg-type]
+    for number, step in enumerate(decision.steps, 1):
+        label = f"deliver to {step.operands[-1].channel}" if step.is_delivery else str(step.operator)
+        made = step.results[0] if step.is_delivery else None
+        shown = f"holds {made.target}" if made is not None else "\n".join(str(b) for b in step.results)
+        rows = "" if step.is_delivery else "\n".join(f"{b.rows:,.6g}" for b in step.results)
+        steps.add_row(str(number), label, shown, rows, f"{step.cost:.6g}")
+    tree.add("steps").add(steps)
+    if evidence.slack:
+        bounds = tree.add("left of each bound")
+        for slack in evidence.slack:
+            bounds.add(f"{slack.bound}: {slack.left:g}")
+    if evidence.alternatives:
+        rejected = Table(box=None, pad_edge=False, show_edge=False)
+        for column in ("rejected", "cost", "reason"):
+            rejected.add_column(column, overflow="fold")
+        for other in evidence.alternatives:
+            rejected.add_row(" → ".join(other.steps), f"{other.cost:.6g}", other.reason)
+        tree.add("alternatives").add(rejected)
+    if decision.rung is not None and (decision.rung.number or decision.rung.prunings.sections):
+        tree.add(f"found at rung {decision.rung}")
+    console.print(tree)
+    console.print()

@@ -1,0 +1,140 @@
+"""`olston simulate`: weeks of a workflow in seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from olston.duration import UNITS
+from olston.errors import RatesError
+
+if TYPE_CHECKING:
+    from olston.scheduler.simulate.compare import Row, Setup
+    from olston.scheduler.simulate.paper import Figures
+
+POLICY_SPAN = 12 * UNITS["hour"]
+
+
+def simulate(
+    workflow: Annotated[str, typer.Argument(help="An example by its name, or a Python file that defines a workflow.")],
+    weeks: Annotated[
+        float | None, typer.Option(help="Simulated weeks; 10 by default, 12 hours with --policies.", min=0.001)
+    ] = None,
+    set_: Annotated[
+        str | None,
+        typer.Option("--set", help='Values to try for a bound: "inconsistency(output)=1 day,1 week".', metavar="BOUND=VALUES"),
+    ] = None,
+    policies: Annotated[bool, typer.Option("--policies", help="Compare scheduling algorithms instead.")] = False,
+    rates: Annotated[
+        Path | None, typer.Option(help="Rates and costs; rates.toml beside the workflow by default.", metavar="FILE")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs to average over, each with other noise.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw to this PNG or SVG file.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run a workflow in simulated time: how fresh would it be, and what would it cost?
+
+    [bold]Examples:[/bold] olston simulate search_preprocessing --weeks 10;
+    olston simulate search_preprocessing --set "inconsistency(output)=1 day,1 week,4 weeks"
+    """
+    from olston.cli.progress import progress_bar
+    from olston.project import find_workflow
+    from olston.scheduler.simulate import compare
+    from olston.scheduler.simulate.paper import TABLE_5, TABLE_6
+    from olston.scheduler.simulate.rates import read_rates
+    from olston.scheduler.simulate.what_if import parse_setting
+
+    found, folder = find_workflow(workflow)
+    file = rates if rates is not None else folder / "rates.toml"
+    if rates is None and not file.exists():
+        raise RatesError(f"{workflow}: no {file.name} beside it; write one, or give --rates FILE.")
+    setting = parse_setting(set_, found) if set_ is not None else None
+    default = POLICY_SPAN if policies else 10 * UNITS["week"]
+    span = default if weeks is None else int(weeks * UNITS["week"])
+    numbers = read_rates(file, found)
+    lines = len(setting.values) if setting else 3 if policies else 4
+    paper: Mapping[str, Figures] = {}
+    with progress_bar(f"simulating {found.name}", lines * runs * span, quiet=as_json) as tell:
+        setup = compare.Setup(found, numbers, span, runs, seed, tell)
+        if setting is not None:
+            rows, title = compare.by_bound(setup, setting), f"{found.name}: {setting.label}"
+        elif policies:
+            rows, title = compare.by_policy(setup), f"{found.name}: scheduling algorithms"
+            paper = TABLE_6.get(found.name, {})
+        else:
+            rows, title = compare.by_method(setup), f"{found.name}: processing methods"
+            paper = TABLE_5.get(found.name, {})
+    if plot is not None:
+        from olston.scheduler.simulate.plot import plot as draw
+
+        draw(plot, rows, title, numbers.unit, setting is not None, paper)
+    if as_json:
+        print(json.dumps(_report(title, setup, numbers.unit, rows, paper), ensure_ascii=False))
+    else:
+        _show(title, setup, numbers.unit, rows, paper, curve=setting is not None)
+        if plot is not None:
+            print(f"drawn to {plot}")
+
+
+def _report(
+    title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Mapping[str, Figures]
+) -> dict[str, Any]:
+    return {
+        "title": title,
+        "workflow": setup.workflow.name,
+        "weeks": setup.span / UNITS["week"],
+        "runs": setup.runs,
+        "seed": setup.seed,
+        "unit": unit,
+        "rows": [
+            {
+                "name": row.name,
+                "lag": row.lag,
+                "cost": row.cost,
+                "scheduler_seconds": row.seconds,
+                "decisions": row.decisions,
+                "unrepaired": row.unrepaired,
+                "paper": vars(paper[row.name]) if row.name in paper else None,
+            }
+            for row in rows
+        ],
+    }
+
+
+def _show(
+    title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Mapping[str, Figures], *, curve: bool
+) -> None:
+    from rich.table import Table
+
+    from olston.cli.show import console
+    from olston.duration import show_duration
+
+    runs = "" if setup.runs == 1 else f", mean of {setup.runs} runs"
+    table = Table(title=f"{title}, {show_duration(setup.span)}{runs}", title_justify="left")
+    table.add_column("" if not curve else "bound")
+    for column in (f"median lag ({unit})", f"cost ({unit})", "scheduler (s)"):
+        table.add_column(column, justify="right")
+        if paper:
+            table.add_column("paper", justify="right", style="dim")
+    if curve:
+        table.add_column("cost", min_width=24)
+    dearest = max((r.cost for r in rows), default=0.0) or 1.0
+    for row in rows:
+        cells = [row.name]
+        for ours, theirs in ((row.lag, "lag"), (row.cost, "cost"), (row.seconds, "seconds")):
+            cells.append(f"{ours:,.3g}" if ours < 1000 else f"{ours:,.0f}")
+            if paper:
+                figure = getattr(paper[row.name], theirs)
+                cells.append(f"{figure:,.3g}" if figure < 1000 else f"{figure:,.0f}")
+        if curve:
+            cells.append("█" * round(24 * row.cost / dearest))
+        table.add_row(*cells)
+    console.print(table)
+    late = [row.name for row in rows if row.unrepaired]
+    if late:
+        console.print(f"still stale at the end: {', '.join(late)}")

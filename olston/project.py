@@ -1,0 +1,63 @@
+"""Finding a workflow by the name of an example or in a Python file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+from olston.errors import OlstonError, WorkflowError, unknown
+from olston.workflow import Workflow
+
+EXAMPLES = ("search_preprocessing", "feedback_prioritization", "crawl_selection")
+
+
+def find_workflow(name: str) -> tuple[Workflow, Path]:
+    """The workflow of an example, or the one that a Python file defines, and the folder it is in."""
+    if name in EXAMPLES:
+        module = importlib.import_module(f"olston.examples.{name}.workflow")
+        return module.wf, Path(str(module.__file__)).parent
+    path = Path(name)
+    if path.is_dir():
+        path = path / "workflow.py"
+    if not path.exists():
+        if path.suffix == ".py" or len(path.parts) > 1:
+            raise WorkflowError(f"{path}: no such file.", code="NO_SUCH_FILE")
+        raise unknown("workflow", name, EXAMPLES)
+    return _from_file(path), path.parent
+
+
+def _from_file(path: Path) -> Workflow:
+    spec = importlib.util.spec_from_file_location(f"_olston_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise WorkflowError(f"{path}: not a Python file; a workflow is defined in one.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except OlstonError:
+        raise
+    except Exception as error:
+        place = _line_in(error, path)
+        raise WorkflowError(f"{path}{place}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    found = [value for value in vars(module).values() if isinstance(value, Workflow)]
+    if len(found) != 1:
+        names = ", ".join(w.name for w in found) or "none"
+        raise WorkflowError(f"{path}: it must define one workflow at its top level, but defines {len(found)} ({names}).")
+    return found[0]
+
+
+def _line_in(error: Exception, path: Path) -> str:
+    """`:LINE` of the last frame of `error` in `path`."""
+    if isinstance(error, SyntaxError):
+        return f":{error.lineno}"
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = f":{trace.tb_lineno}"
+        trace = trace.tb_next
+    return line

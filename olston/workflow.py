@@ -40,7 +40,7 @@ class Follows:
     poll: int | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Workflow:
     """A named workflow. Declaring runs nothing and needs no Spark."""
 
@@ -55,6 +55,12 @@ class Workflow:
     def __post_init__(self) -> None:
         if not self.name:
             raise WorkflowError("a workflow needs a name.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Workflow {self.name!r}: {len(self.sources)} sources, {len(self.widgets)} widgets, "
+            f"{len(self.outputs)} outputs, {len(self.staleness) + len(self.inconsistency)} bounds>"
+        )
 
     def source(
         self,

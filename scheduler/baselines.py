@@ -76,7 +76,7 @@ def _directly_derived(problem: Problem, due: Sequence[str]) -> Iterator[Entry]:
         for made in (*candidates(entry, settled), *deliveries(entry, settled)):
             if made.made_by is None:
                 yield made
-            elif made.block.key not in known and (
+            elif made.block.key not in known and made.block.key not in problem.hidden and (
                 made.block.channel not in within or pruning.scene.meets_demand(made.block)
             ):
                 best = found.get(made.block.key)

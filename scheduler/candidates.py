@@ -45,11 +45,11 @@ class Candidates:
             if variant in self._barred:
                 continue
             reads, foreign = variant.signature.reads, variant.foreign
+            mine = self._with(entry, position, reads[i], settled, foreign)
+            if not mine:
+                continue
             options = [
-                self._with(entry, position, wanted, settled, foreign)
-                if j == i
-                else self._any(channel, wanted, settled, foreign)
-                for j, (channel, wanted) in enumerate(zip(variant.inputs, reads, strict=True))
+                mine if j == i else self._any(variant.inputs[j], reads[j], settled, foreign) for j in range(len(reads))
             ]
             for choice in product(*options):
                 self._invoke(variant, choice, settled, found)

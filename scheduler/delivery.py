@@ -96,6 +96,11 @@ class Deliveries:
         return len(self.goals) == len(self._by_channel)
 
 
+def first_content(output: Output, pathways: int) -> Provenance | None:
+    """What a consumer has before its first delivery: nothing, or the empty relation if it takes deltas only."""
+    return None if BASE in output.accepts else Provenance.at(*(0,) * pathways)
+
+
 def accepted(output: Output, kind: Kind) -> bool:
     """Whether the consumer takes blocks of `kind`; one that takes `Δ` also takes `Δ⁺`."""
     return kind in output.accepts or (DELTA in output.accepts and kind == "Δ⁺")

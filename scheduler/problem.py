@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from olston.block import Block
@@ -16,13 +16,15 @@ from olston.timeline import History
 class Problem:
     """The network, the blocks that exist by channel, the timelines at `now`, and what each consumer holds.
 
-    `holds[output]` is `None` while the consumer has nothing, or content of an older definition.
+    `holds[output]` is `None` while the consumer has nothing, or content of an older definition. `hidden` are the keys of
+    blocks that exist but have left planning.
     """
 
     network: Network
     blocks: Mapping[str, Sequence[Block]]
     history: History
     holds: Mapping[str, Provenance | None]
+    hidden: Collection[tuple[object, ...]] = ()
 
     def bounds(self) -> Bounds:
         return Bounds(self.network, self.history)

@@ -139,10 +139,15 @@ def useful(scene: Scene, block: Block) -> bool:
 
 
 def no_overkill(scene: Scene, block: Block) -> bool:
-    """6.2.4: generate nothing newer where a block of the kind exists that is new enough."""
+    """6.2.4: generate nothing newer where a block of the kind exists that is new enough.
+
+    Among deltas only those of equal source do the same; and what ends where an existing delta ends is a chain, no work.
+    """
+    rivals = [b for b in scene.existing.get(block.channel, ()) if b.kind == block.kind]
+    if any(b.target == block.target for b in rivals):
+        return True
     return not any(
-        b.kind == block.kind and b.target.precedes(block.target) and scene.meets_demand(b)
-        for b in scene.existing.get(block.channel, ())
+        b.source == block.source and b.target.precedes(block.target) and scene.meets_demand(b) for b in rivals
     )
 
 
@@ -189,24 +194,30 @@ SECTIONS = tuple(p.section for p in PRUNERS)
 
 
 class Prunings:
-    """A choice of prunings, by section; none by default."""
+    """A choice among `pruners`, by section; none by default."""
 
-    def __init__(self, sections: Iterable[str] = ()) -> None:
+    def __init__(self, sections: Iterable[str] = (), pruners: Sequence[Pruner] = PRUNERS) -> None:
         chosen = set(sections)
-        for section in sorted(chosen - set(SECTIONS)):
-            raise unknown("pruning", section, SECTIONS)
-        self.sections = tuple(s for s in SECTIONS if s in chosen)
-        self._pruners = [p for p in PRUNERS if p.section in chosen]
+        for section in sorted(chosen - {p.section for p in pruners}):
+            raise unknown("pruning", section, [p.section for p in pruners])
+        self._pruners = [p for p in pruners if p.section in chosen]
+        self.sections = tuple(p.section for p in self._pruners)
 
     def start(self, problem: Problem, due: Sequence[str], bounds: Bounds, within: frozenset[str]) -> Pruning:
         scene = Scene(problem, due, bounds, within)
         scene.existing = {
-            c: list(problem.blocks[c]) for c in ordered(problem.network, within) if problem.blocks.get(c)
+            c: sorted(problem.blocks[c], key=_canonical) for c in ordered(problem.network, within) if problem.blocks.get(c)
         }
         for pruner in self._pruners:
             if pruner.on_existing is not None:
                 pruner.on_existing(scene)
         return Pruning(scene, self._pruners)
+
+
+def _canonical(block: Block) -> tuple[object, ...]:
+    """An order of blocks that does not depend on how they are listed: same state, same plan."""
+    ends = (*block.target.newest, *block.target.oldest, *(block.source.newest if block.source is not None else ()))
+    return (block.kind, *(-1 if end is None else end for end in ends))
 
 
 class Pruning:
@@ -221,7 +232,11 @@ class Pruning:
         return [b for blocks in self.scene.existing.values() for b in blocks]
 
     def generates(self, entry: Entry) -> bool:
-        return all(keeps(self.scene, entry.block) for keeps in self._generated)
+        scene, block = self.scene, entry.block
+        for keeps in self._generated:  # noqa: SIM110, the innermost loop of planning
+            if not keeps(scene, block):
+                return False
+        return True
 
     def selects(self, entry: Entry) -> bool:
         if entry.cost == 0 and entry.made_by is None or entry.block.channel not in self.scene.within:

@@ -109,28 +109,29 @@ def _report(
 def _show(
     title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Mapping[str, Figures], *, curve: bool
 ) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from olston.cli.show import console
     from olston.duration import show_duration
 
     runs = "" if setup.runs == 1 else f", mean of {setup.runs} runs"
-    table = Table(title=f"{title}, {show_duration(setup.span)}{runs}", title_justify="left")
-    table.add_column("" if not curve else "bound")
-    for column in (f"median lag ({unit})", f"cost ({unit})", "scheduler (s)"):
-        table.add_column(column, justify="right")
+    title += f", {show_duration(setup.span)}{runs}\nmedian freshness lag and cost in {unit}, scheduler in seconds"
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("bound" if curve else "", no_wrap=True)
+    for column in ("lag", "cost", "scheduler"):
+        table.add_column(column, justify="right", no_wrap=True)
         if paper:
-            table.add_column("paper", justify="right", style="dim")
+            table.add_column("paper", justify="right", style="dim", no_wrap=True)
     if curve:
-        table.add_column("cost", min_width=24)
+        table.add_column("cost", no_wrap=True)
     dearest = max((r.cost for r in rows), default=0.0) or 1.0
     for row in rows:
         cells = [row.name]
-        for ours, theirs in ((row.lag, "lag"), (row.cost, "cost"), (row.seconds, "seconds")):
-            cells.append(f"{ours:,.3g}" if ours < 1000 else f"{ours:,.0f}")
+        for measure in ("lag", "cost", "seconds"):
+            cells.append(_number(getattr(row, measure)))
             if paper:
-                figure = getattr(paper[row.name], theirs)
-                cells.append(f"{figure:,.3g}" if figure < 1000 else f"{figure:,.0f}")
+                cells.append(_number(getattr(paper[row.name], measure)))
         if curve:
             cells.append("█" * round(24 * row.cost / dearest))
         table.add_row(*cells)
@@ -138,3 +139,7 @@ def _show(
     late = [row.name for row in rows if row.unrepaired]
     if late:
         console.print(f"still stale at the end: {', '.join(late)}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"

@@ -80,6 +80,7 @@ def simulate(
         _repair(world, outcome, policy, owed)
         progress(int(world.now))
     outcome.unrepaired = len(owed)
+    outcome.lags += owed.values()
     return outcome
 
 

@@ -9,6 +9,7 @@ from random import Random
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import Decision
+from olston.scheduler.delivery import first_content
 from olston.scheduler.network import Network, Variant
 from olston.scheduler.plan import Invocation
 from olston.scheduler.problem import Problem
@@ -33,11 +34,14 @@ class World:
         self.blocks: dict[str, list[Block]] = {
             name: [Block(name, BASE, zero, rows=arrivals[name].initial)] for name in workflow.sources
         }
-        self.holds: dict[str, Provenance | None] = {name: None for name in network.outputs}
+        self.holds: dict[str, Provenance | None] = {
+            name: first_content(output, len(network.inputs[name])) for name, output in network.outputs.items()
+        }
         self.now: Stamp = 1
+        self._made: set[tuple[object, ...]] = set()
 
     def problem(self) -> Problem:
-        return Problem(self.network, self.blocks, History(self.timelines, self.now), self.holds)
+        return Problem(self.network, self.blocks, History(self.timelines, self.now), self.holds, self._made)
 
     def arrive(self, names: Iterable[str], stamp: int) -> None:
         """A wave on each of `names` under one stamp."""
@@ -70,7 +74,7 @@ class World:
         variant = step.operator
         assert isinstance(variant, Variant)
         cost, sizes = variant.price([made.get(b.key, b) for b in step.operands])
-        noise = self._noise(variant.name, step.results[0])
+        noise = self._noise(step.results[0])
         slower, larger = next(noise), next(noise)
         for block, rows in zip(step.results, sizes, strict=True):
             # a converter says the same in another form: what it reads was perturbed already
@@ -78,12 +82,13 @@ class World:
                 block.channel, block.kind, block.target, block.source, rows * (larger if variant.foreign else 1), block.relaxed
             )
             made[block.key] = real
+            self._made.add(block.key)
             self.blocks.setdefault(block.channel, []).append(real)
         return cost * slower
 
-    def _noise(self, name: str, block: Block) -> Iterator[float]:
-        # the same step at the same moment meets the same noise in every mode, so that modes can be compared
-        generator = Random(f"{self._seed}/{name}/{block.stamp}")
+    def _noise(self, block: Block) -> Iterator[float]:
+        # the same result at the same moment meets the same noise in every mode, so that modes can be compared
+        generator = Random(f"{self._seed}/{block.channel}/{block.kind}/{block.stamp}")
         while True:
             yield max(0.05, 1 + generator.gauss(0, SPREAD))
 

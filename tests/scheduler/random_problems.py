@@ -27,6 +27,7 @@ from olston.scheduler.solve import Solver
 Case = dict[str, Any]
 
 CONVERTERS = (["wB", "wD", "Dw", "Bw"], ["wB", "Dw"], ["wD", "Dw"])
+MAX_PATHS = 3
 
 
 def random_case(seed: int, hard: bool = False) -> Case:
@@ -47,14 +48,14 @@ class _Workflow:
     """Channels, operators, outputs and bounds."""
 
     def __init__(self, random: Random, hard: bool) -> None:
-        self._random, self._hard, self._most_paths = random, hard, 4 if hard and random.random() < 0.2 else 3
+        self._random, self._hard = random, hard
         self._channels: list[Case] = []
         self._operators: list[Case] = []
         self._paths: dict[str, list[str]] = {}
         self._read: set[str] = set()
         for i in range(random.choice((1, 1, 2, 2, 2, 3))):
             self._channel(f"in{i}", [f"in{i}"])
-        self._size = random.randint(5, 8) if hard else random.randint(3, 6)
+        self._size = random.randint(5, 7) if hard else random.randint(3, 6)
         # every input is read, and what nobody reads at the end is an output
         while len(self._channels) < self._size or not self._all_inputs_read():
             self._operation()
@@ -113,7 +114,7 @@ class _Workflow:
 
     def _operation(self) -> None:
         left, right = self._pick(), self._pick()
-        single = self._random.random() < 0.55 or len(self._paths[left] + self._paths[right]) > self._most_paths
+        single = self._random.random() < 0.55 or len(self._paths[left] + self._paths[right]) > MAX_PATHS
         kinds = ("map", "agg", "split", "splitx") if single else ("join", "join", "union", "batch")
         kind = self._random.choice(kinds)
         if not single and left == right and not (self._hard and self._random.random() < 0.1):
@@ -206,7 +207,7 @@ def _live(case: Case, random: Random, hard: bool) -> None:
         arrivals.append(0.0)
         _put(case, Block(channel, BASE, Provenance.at(0.0), None, random.randint(5, 60)))
     _fill(case, random.random() < 0.95)
-    moments = sorted(random.sample(range(1, 11), random.randint(3, 6) if hard else random.randint(1, 5)))
+    moments = sorted(random.sample(range(1, 11), random.randint(2, 4) if hard else random.randint(1, 4)))
     for moment in map(float, moments):
         arriving = [c for c in case["arrivals"] if random.random() < 0.6] or [random.choice(list(case["arrivals"]))]
         for channel in arriving:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston.errors import OptionError
 from olston.operators.weak import WeakDelta
 from olston.pathway import Pathway
 from olston.widgets.aggregate import Aggregate, Aggregation, Distinct
@@ -100,5 +101,5 @@ _KNOWN = ("policy", "version", "keep")
 def _options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     for option in options:
         if option not in _KNOWN:
-            raise TypeError(f"{name}: unexpected option {option!r}; known: {', '.join(_KNOWN)}.")
+            raise OptionError(f"{name}: unexpected option {option!r}; known: {', '.join(_KNOWN)}.")
     return {**options, "policy": Policy.of(options.get("policy", "auto"), name)}

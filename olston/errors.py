@@ -61,6 +61,12 @@ class UnknownNameError(OlstonError, LookupError):
     code = "UNKNOWN_NAME"
 
 
+class OptionError(OlstonError, TypeError):
+    """A keyword argument that is not taken; the message lists those that are."""
+
+    code = "UNKNOWN_OPTION"
+
+
 class ConstraintError(OlstonError, ValueError):
     """A bound that cannot be declared where it was declared."""
 

@@ -98,10 +98,12 @@ class Provenance(tuple[Entry, ...]):
         for each i, `T₁[i] = T₂[i]` or `T₂[i] = T₃[i]`."""
         if self == source:
             return True
-        return all(
-            own == old or old == new
-            for own, old, new in zip(self, source, target, strict=True)
-        )
+        try:
+            return all(own == old or old == new for own, old, new in zip(self, source, target, strict=True))
+        except ValueError:
+            raise ProvenanceError(
+                f"delta {source} ▷ {target} and {self} differ in pathways: they belong to different channels."
+            ) from None
 
     def apply(self, source: Provenance, target: Provenance) -> Provenance:
         """The provenance after a delta `source ▷ target` [2.4]: `(T₁[i] \\ T₂[i]) ∪ T₃[i]`."""

@@ -20,8 +20,8 @@ class Timeline:
     def __init__(self, channel: str, arrivals: Iterable[Stamp] = ()) -> None:
         self.channel = channel
         self._arrivals: list[Stamp] = [0]
-        for stamp in arrivals:
-            if stamp != 0 or len(self._arrivals) > 1:
+        for i, stamp in enumerate(arrivals):
+            if i or stamp != 0:  # the first may be the empty relation itself
                 self.arrive(stamp)
 
     def arrive(self, stamp: Stamp) -> None:

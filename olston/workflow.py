@@ -118,22 +118,26 @@ class Workflow:
                     f"{widget.name}: channel {channel.name!r} belongs to workflow {channel.workflow.name!r}, "
                     f"not to {self.name!r}; read its published table as a source instead."
                 )
+            if channel.internal:
+                raise WorkflowError(
+                    f"{widget.name}: channel {channel.name!r} is internal to widget {channel.widget!r}; "
+                    f"read {channel.widget!r} instead."
+                )
         widget.refuse_impossible_policy()
-        for made in widget.makes():
-            if made.name in self.channels:
-                raise WorkflowError(f"{made.name}: workflow {self.name!r} has this channel already; names are unique.")
-        public, parents = [], {o: op.inputs for op in widget.operations() for o in op.outputs}
-        for made in widget.makes():
-            ways = [
-                ("" if self.channels[p].internal else p, self.channels[p].pathways) for p in parents[made.name]
-            ]
-            pathways = pathways_of(made.name, ways)
-            channel = Channel(made.name, self, widget.name, made.key, made.weak, made.internal, None, pathways)
-            self._add(channel)
-            if not made.internal:
-                public.append(channel)
+        parents = {o: op.inputs for op in widget.operations() for o in op.outputs}
+        added: list[Channel] = []
+        try:
+            for made in widget.makes():
+                inputs = [self.channels[p] for p in parents[made.name]]
+                pathways = pathways_of(made.name, [("" if c.internal else c.name, c.pathways) for c in inputs])
+                channel = Channel(made.name, self, widget.name, made.key, made.weak, made.internal, None, pathways)
+                added.append(self._add(channel))
+        except WorkflowError:
+            for channel in added:  # refused: leave nothing behind, so that the corrected call can be made
+                del self.channels[channel.name]
+            raise
         self.widgets[widget.name] = widget
-        return tuple(public)
+        return tuple(c for c in added if not c.internal)
 
     def weak_delta(self, channel: Channel | str, representation: WeakDelta) -> Channel:
         """Let `channel` also travel as `representation`. Widgets placed before do not see it."""
@@ -189,6 +193,11 @@ class Workflow:
         found = self.channels.get(name)
         if found is None or (found.internal and not isinstance(channel, Channel)):
             raise unknown("channel", name, self.public, f"workflow {self.name!r}")
+        if isinstance(channel, Channel) and found is not channel:
+            raise WorkflowError(
+                f"{name}: this channel is of another workflow, {channel.workflow.name!r}, not the one of that name in "
+                f"{self.name!r}; pass what this workflow returned, or the name."
+            )
         return found
 
     @property
@@ -228,7 +237,9 @@ class Workflow:
             raise WorkflowError(f"{channel.name!r}: a channel's name is not empty and has no blanks and no '>'.")
         if channel.name in self.channels:
             raise WorkflowError(f"{channel.name}: workflow {self.name!r} has this channel already; names are unique.")
-        if channel.is_source and "#" in channel.name:
-            raise WorkflowError(f"{channel.name}: '#' is kept for internal channels; choose another name.")
+        if not channel.internal and "#" in channel.name:
+            raise WorkflowError(
+                f"{channel.name}: '#' is kept for internal channels and repeated pathways; choose another name."
+            )
         self.channels[channel.name] = channel
         return channel

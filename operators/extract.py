@@ -8,7 +8,7 @@ from functools import cached_property
 
 from olston.block import BASE, MONOTONE, Block, Kind
 from olston.operators.estimate import Statistics, Work
-from olston.operators.signature import BASES, Reads, Relaxed, Signature
+from olston.operators.signature import BASES, Reads, Signature
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class BatchExtract:
 class IncrementalExtract:
     """Keep the newest new row of each key, then apply the function: its rows supersede the key's old ones.
 
-    Δ⁺(T₁ ▷ T₂) → δ_replace(T₁ ▷ T₂)
+    Δ⁺(T₁ ▷ T₂) → δ_replace(T₁ ▷ T₂). Not linear: which row is the newest depends on all inputs, so where several
+    pathways meet before it, it fits the base it was made for only.
     """
 
     kind: Kind
@@ -38,7 +39,7 @@ class IncrementalExtract:
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature((Reads((MONOTONE,)),), self.kind, relaxed=Relaxed.KEEPS)
+        return Signature((Reads((MONOTONE,)),), self.kind)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows

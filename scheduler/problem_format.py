@@ -16,7 +16,7 @@ Stamps = list[list[Number]]
 class Part(BaseModel):
     """Base of all parts of a problem; fields of later versions are ignored."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", strict=True)
 
 
 class ConverterCost(Part):

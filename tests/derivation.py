@@ -82,6 +82,6 @@ class Derived:
 def variants(workflow: Workflow, channel: str) -> dict[str, str]:
     """The operators that write `channel`, by the last part of their names, as text such as `Δ ; B → Δ`."""
     return {
-        v.name.rpartition(f"{channel}.")[2]: f"{v.signature}{', sync' if v.signature.sync else ''}"
+        v.name.rpartition(".")[2]: f"{v.signature}{', sync' if v.signature.sync else ''}"
         for v in compile_workflow(workflow).producers[channel]
     }

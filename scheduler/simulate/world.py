@@ -77,10 +77,11 @@ class World:
         noise = self._noise(step.results[0])
         slower, larger = next(noise), next(noise)
         for block, rows in zip(step.results, sizes, strict=True):
-            # a converter says the same in another form: what it reads was perturbed already
-            real = Block(
-                block.channel, block.kind, block.target, block.source, rows * (larger if variant.foreign else 1), block.relaxed
-            )
+            # a base is the sum of many waves, whose perturbations cancel, and does not depend on the plan that made it;
+            # a converter says the same in another form
+            perturbed = variant.foreign and not block.is_base
+            size = rows * larger if perturbed else rows
+            real = Block(block.channel, block.kind, block.target, block.source, size, block.relaxed)
             made[block.key] = real
             self._made.add(block.key)
             self.blocks.setdefault(block.channel, []).append(real)

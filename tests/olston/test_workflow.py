@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import olston as ol
+from olston.errors import ConstraintError, OlstonError, OptionError, UnknownNameError, WorkflowError
+from olston.workflow import Workflow
+
+
+def search() -> Workflow:
+    """The example of DESIGN 8."""
+    wf = ol.Workflow("search")
+    pages = wf.source("pages", "url string, site string, content string")
+    clicks = wf.source("clicks", "user string, site string")
+    digests = pages.map("digests", lambda df: df)
+    scores = clicks.distinct("pairs").aggregate("counts", by="site", clicks=ol.count()).map(
+        "scores", lambda df: df, key="site"
+    )
+    wf.output(digests.join("output", scores, on="site"))
+    return wf
+
+
+def same(df: Any) -> Any:
+    return df
+
+
+def test_a_workflow_is_declared_as_the_design_shows() -> None:
+    wf = search()
+    wf.bound_staleness("output", 0, 0)
+    wf.bound_staleness("scores", 0, "1 day")
+    wf.bound_inconsistency("output", "1 week")
+    assert wf.sources == ["pages", "clicks"]
+    assert wf.public == ["pages", "clicks", "digests", "pairs", "counts", "scores", "output"]
+    assert [p.name for p in wf.pathways("output")] == ["pages>digests", "clicks>pairs>counts>scores"]
+    assert [(s.channel, s.pathway, s.bound) for s in wf.staleness] == [("output", 0, 0), ("scores", 0, 86_400_000_000)]
+    assert [(s.channel, s.bound) for s in wf.inconsistency] == [("output", 604_800_000_000)]
+
+
+def test_the_graph_leads_from_every_source_through_internal_channels_to_the_output() -> None:
+    graph = search().graph
+    assert nx.is_directed_acyclic_graph(graph)
+    assert nx.ancestors(graph, "output") == {"pages", "clicks", "digests", "pairs#counts", "pairs", "counts", "scores"}
+    assert nx.has_path(graph, "clicks", "pairs#counts")
+    assert not graph.has_edge("clicks", "pairs")
+
+
+def test_a_bound_is_declared_on_a_channel_or_its_name_alike() -> None:
+    wf = search()
+    wf.bound_staleness(wf.channel("output"), "pages>digests", 1)
+    wf.bound_staleness("output", 1, 1)
+    assert [s.pathway for s in wf.staleness] == [0, 1]
+
+
+def foreign() -> Any:
+    return ol.Workflow("other").source("pages")
+
+
+BAD: dict[str, tuple[Callable[[Workflow], object], type[OlstonError], str]] = {
+    "an unknown pathway by index": (lambda wf: wf.bound_staleness("output", 2, 0), UnknownNameError, "pathway 2"),
+    "an unknown pathway by name": (
+        lambda wf: wf.bound_staleness("output", "pages>digest", 0), UnknownNameError, "did you mean 'pages>digests'",
+    ),
+    "a bound on an unknown channel": (
+        lambda wf: wf.bound_staleness("outptu", 0, 0), UnknownNameError, "did you mean 'output'",
+    ),
+    "an inconsistency bound on an unknown channel": (
+        lambda wf: wf.bound_inconsistency("outptu", 0), UnknownNameError, "did you mean 'output'",
+    ),
+    "an output that is not there": (lambda wf: wf.output("score"), UnknownNameError, "did you mean 'scores'"),
+    "a negative staleness bound": (lambda wf: wf.bound_staleness("output", 0, -1), ConstraintError, "negative"),
+    "a negative inconsistency bound": (lambda wf: wf.bound_inconsistency("output", -0.5), ConstraintError, "negative"),
+    "a staleness bound on an input channel": (
+        lambda wf: wf.bound_staleness("pages", 0, 0), ConstraintError, "'pages' is an input channel",
+    ),
+    "an inconsistency bound on an input channel": (
+        lambda wf: wf.bound_inconsistency("clicks", 0), ConstraintError, "'clicks' is an input channel",
+    ),
+    "an input channel as output": (lambda wf: wf.output("pages"), ConstraintError, "'pages' is an input channel"),
+    "a bound on an internal channel by name": (
+        lambda wf: wf.bound_staleness("pairs#counts", 0, 0), UnknownNameError, "did you mean",
+    ),
+    "a bound on an internal channel": (
+        lambda wf: wf.bound_inconsistency(wf.channels["pairs#counts"], 0), ConstraintError, "internal to widget 'pairs'",
+    ),
+    "an internal channel as output": (
+        lambda wf: wf.output(wf.channels["pairs#counts"]), ConstraintError, "internal to widget 'pairs'",
+    ),
+    "a read of an internal channel from outside": (
+        lambda wf: wf.channels["pairs#counts"].map("m", same), WorkflowError, "internal to widget 'pairs'",
+    ),
+    "a bound declared twice": (
+        lambda wf: [wf.bound_staleness("output", 0, 0), wf.bound_staleness("output", "pages>digests", 1)],
+        ConstraintError, "declared twice",
+    ),
+    "an inconsistency bound declared twice": (
+        lambda wf: [wf.bound_inconsistency("output", 0), wf.bound_inconsistency("output", 1)],
+        ConstraintError, "declared twice",
+    ),
+    "two sources of one name": (lambda wf: wf.source("pages"), WorkflowError, "names are unique"),
+    "two derived channels of one name": (
+        lambda wf: wf.channel("pages").map("digests", same), WorkflowError, "names are unique",
+    ),
+    "a derived channel named as a source": (
+        lambda wf: wf.channel("pages").map("clicks", same), WorkflowError, "names are unique",
+    ),
+    "a source named as a derived channel": (lambda wf: wf.source("digests"), WorkflowError, "names are unique"),
+    "two outputs of a split of one name": (
+        lambda wf: wf.channel("pages").split({"a": "x"}, rest="a"), WorkflowError, "names are unique",
+    ),
+    "a name with a blank": (lambda wf: wf.source("my pages"), WorkflowError, "no blanks"),
+    "a name like a pathway": (lambda wf: wf.channel("pages").map("a>b", same), WorkflowError, "no '>'"),
+    "an empty name": (lambda wf: wf.channel("pages").map("", same), WorkflowError, "not empty"),
+    "a source named like an internal channel": (lambda wf: wf.source("a#1"), WorkflowError, "'#' is kept"),
+    "a join with a channel of another workflow": (
+        lambda wf: wf.channel("digests").join("j", foreign(), on="k"), WorkflowError, "belongs to workflow 'other'",
+    ),
+    "a union with a channel of another workflow": (
+        lambda wf: wf.channel("digests").union("u", foreign()), WorkflowError, "belongs to workflow 'other'",
+    ),
+    "a batch job on a channel of another workflow": (
+        lambda wf: wf.batch("b", [wf.channel("digests"), foreign()], same), WorkflowError, "belongs to workflow 'other'",
+    ),
+    "an output of another workflow": (
+        lambda wf: wf.output(search().channel("output")), WorkflowError, "another workflow",
+    ),
+    "a bound on a channel of another workflow": (
+        lambda wf: wf.bound_staleness(search().channel("output"), 0, 0), WorkflowError, "another workflow",
+    ),
+    "an input that is no channel": (
+        lambda wf: wf.channel("digests").join("j", "scores", on="site"), WorkflowError, "'scores' is no channel",  # type: ignore[arg-type]
+    ),
+    "an unknown policy": (
+        lambda wf: wf.channel("pages").map("m", same, policy="incremntal"), UnknownNameError, "did you mean 'incremental",
+    ),
+    "a batch job that may only be incremental": (
+        lambda wf: wf.batch("b", [wf.channel("pages")], same, policy="incremental_strict"),
+        WorkflowError, "[IMPOSSIBLE_POLICY] b: policy incremental_strict",
+    ),
+    "an unknown option": (lambda wf: wf.channel("pages").map("m", same, polcy="full"), OptionError, "policy"),
+    "an unknown kind in a feed": (
+        lambda wf: wf.output("output", feed={"B", "D"}), UnknownNameError, "kind of block 'D': no such kind of block",
+    ),
+    "a weak kind that the channel does not have in a feed": (
+        lambda wf: wf.output("counts", feed={"δ_increment(sit)"}), UnknownNameError, "did you mean 'δ_increment(site)'",
+    ),
+    "a feed of nothing": (lambda wf: wf.output("output", feed=set()), WorkflowError, "at least one kind"),
+    "a join of an unknown sort": (
+        lambda wf: wf.channel("digests").join("j", wf.channel("scores"), on="site", how="outer"),
+        WorkflowError, "'inner' or 'left'",
+    ),
+    "a join without columns": (
+        lambda wf: wf.channel("digests").join("j", wf.channel("scores"), on=[]), WorkflowError, "without columns",
+    ),
+    "a union of one": (lambda wf: wf.channel("digests").union("u"), WorkflowError, "two inputs or more"),
+    "a split into one": (lambda wf: wf.channel("pages").split({"a": "x"}), WorkflowError, "use filter"),
+    "a batch job of nothing": (lambda wf: wf.batch("b", [], same), WorkflowError, "at least one channel"),
+    "an aggregate of nothing": (
+        lambda wf: wf.channel("clicks").aggregate("n", by="site"), WorkflowError, "nothing to aggregate",
+    ),
+    "an aggregate that is none": (
+        lambda wf: wf.channel("clicks").aggregate("n", by="site", clicks="count"),  # type: ignore[arg-type]
+        WorkflowError, "ol.count()",
+    ),
+    "a source that follows two things": (
+        lambda wf: wf.source("s", files="d/*.parquet", table="t"), WorkflowError, "not both",
+    ),
+    "a poll of nothing": (lambda wf: wf.source("s", poll="5 min"), WorkflowError, "files= or table="),
+    "an order without a key": (lambda wf: wf.source("s", order="time"), WorkflowError, "give key= too"),
+    "a weak representation given twice": (
+        lambda wf: wf.weak_delta("counts", wf.channel("counts").weak[0]), WorkflowError, "already",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "error", "says"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused_with_a_way_out(
+    act: Callable[[Workflow], object], error: type[OlstonError], says: str
+) -> None:
+    with pytest.raises(error) as caught:
+        act(search())
+    assert says in str(caught.value)
+    assert str(caught.value).startswith(f"[{caught.value.code}] ")
+
+
+CHANGING_NOTHING: dict[str, Callable[[Workflow], object]] = {
+    "a split with a bad second name": lambda wf: wf.channel("pages").split({"fine": "x"}, rest="not fine"),
+    "a split with a name twice": lambda wf: wf.channel("pages").split({"fine": "x"}, rest="fine"),
+    "a distinct with a bad name": lambda wf: wf.channel("pages").distinct("a>b"),
+    "a union with too many pathways": lambda wf: wf.channel("pages").union("u", *[wf.channel("pages")] * 300),
+    "an impossible policy": lambda wf: wf.batch("b", [wf.channel("pages")], same, policy="incremental_strict"),
+}
+
+
+@pytest.mark.parametrize("act", CHANGING_NOTHING.values(), ids=CHANGING_NOTHING)
+def test_a_widget_that_is_refused_leaves_the_workflow_as_it_was(act: Callable[[Workflow], object]) -> None:
+    """So that the corrected line can be run again, as in a notebook."""
+    wf = search()
+    channels, widgets = list(wf.channels), list(wf.widgets)
+    with pytest.raises(WorkflowError):
+        act(wf)
+    assert list(wf.channels) == channels
+    assert list(wf.widgets) == widgets
+
+
+def test_a_workflow_needs_a_name() -> None:
+    with pytest.raises(WorkflowError, match="needs a name"):
+        ol.Workflow("")
+
+
+def test_a_keyed_source_takes_replacements_and_another_takes_none() -> None:
+    wf = ol.Workflow("w")
+    assert [w.kind for w in wf.source("a", key="url").weak] == ["δ_replace(url)"]
+    assert [w.kind for w in wf.source("b", key=["x", "y"], order="time").weak] == ["δ_replace(x,y; time)"]
+    assert wf.source("c").weak == ()
+
+
+def test_a_published_table_takes_what_the_channel_can_be_and_a_feed_what_was_asked() -> None:
+    wf = search()
+    wf.output("counts")
+    wf.output("digests", feed=["B", "Δ"])
+    assert wf.outputs["counts"].accepts == {"B", "Δ", "Δ⁺", "δ_increment(site)"}
+    assert (wf.outputs["digests"].accepts, wf.outputs["digests"].feed) == ({"B", "Δ"}, True)
+
+
+def test_a_followed_source_says_what_and_how_often() -> None:
+    wf = ol.Workflow("w")
+    wf.source("s", files="dir/*.parquet", poll="5 min")
+    assert (wf.follows["s"].files, wf.follows["s"].poll) == ("dir/*.parquet", 300_000_000)
+
+
+def test_by_on_and_key_take_a_name_or_a_list() -> None:
+    wf = ol.Workflow("w")
+    a, b = wf.source("a", key="k"), wf.source("b", key=["k"])
+    assert a.key == b.key == ("k",)
+    assert a.aggregate("x", by="k", n=ol.count()).key == a.aggregate("y", by=["k"], n=ol.count()).key
+    assert a.join("j", b, on="k").key == a.join("i", b, on=["k"]).key == ("k",)
+
+
+def test_split_returns_its_channels_in_order_with_rest_last() -> None:
+    made = ol.Workflow("w").source("s").split({"one": "x = 1", "two": "x = 2"}, rest="other")
+    assert [c.name for c in made] == ["one", "two", "other"]

@@ -68,7 +68,9 @@ class Channel:
         """`f` of the newest row of each key; its rows supersede what the key gave before."""
         return self._place(Extract, name, (self,), f, options, key=names(key), order_by=order_by)
 
-    def aggregate(self, name: str, *, by: Columns = (), policy: str = "auto", keep: bool = False, **columns: Aggregation) -> Channel:
+    def aggregate(
+        self, name: str, *, by: Columns = (), policy: str = "auto", keep: bool = False, **columns: Aggregation
+    ) -> Channel:
         """One row per group of `by`, with `columns` such as `clicks=ol.count()`; `by=[]` is one global row."""
         options = {"policy": policy, "keep": keep}
         return self._place(Aggregate, name, (self,), None, options, by=names(by), columns=tuple(columns.items()))
@@ -86,7 +88,13 @@ class Channel:
         return self._place(Union, name, (self, *others), None, options)
 
     def _place(
-        self, widget: Any, name: str, inputs: tuple[Channel, ...], function: Any, options: dict[str, Any], **parameters: Any
+        self,
+        widget: Any,
+        name: str,
+        inputs: tuple[Channel, ...],
+        function: Any,
+        options: dict[str, Any],
+        **parameters: Any,
     ) -> Channel:
         placed = widget(name, inputs, function=function, **_options(name, options), **parameters)
         return self.workflow.place(placed)[-1]

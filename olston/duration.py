@@ -25,7 +25,7 @@ UNITS = {
     "microsecond": 1,
 }
 _SPELLINGS = {
-    **{name: size for name, size in UNITS.items()},
+    **UNITS,
     **{name + "s": size for name, size in UNITS.items()},
     **{"w": UNITS["week"], "d": UNITS["day"], "h": UNITS["hour"], "hr": UNITS["hour"], "hrs": UNITS["hour"]},
     **{"min": UNITS["minute"], "mins": UNITS["minute"], "s": SECOND, "sec": SECOND, "secs": SECOND},

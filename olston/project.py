@@ -47,7 +47,9 @@ def _from_file(path: Path) -> Workflow:
     found = [value for value in vars(module).values() if isinstance(value, Workflow)]
     if len(found) != 1:
         names = ", ".join(w.name for w in found) or "none"
-        raise WorkflowError(f"{path}: it must define one workflow at its top level, but defines {len(found)} ({names}).")
+        raise WorkflowError(
+            f"{path}: it must define one workflow at its top level, but defines {len(found)} ({names})."
+        )
     return found[0]
 
 

@@ -110,7 +110,9 @@ class Provenance(tuple[Entry, ...]):
         if self == source:
             return target
         if not self.admits(source, target):
-            raise ProvenanceError(f"delta {source} ▷ {target} does not apply to {self}: an entry that it advances differs.")
+            raise ProvenanceError(
+                f"delta {source} ▷ {target} does not apply to {self}: an entry that it advances differs."
+            )
         entries, oldest, newest = list(target), list(target.oldest), list(target.newest)
         for i, own in enumerate(self):
             if own != source[i]:  # then the delta leaves this entry alone, and the base keeps what it had

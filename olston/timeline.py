@@ -116,9 +116,7 @@ class History:
     def span(self, provenance: Provenance, inputs: Sequence[str]) -> tuple[Stamp, Stamp] | None:
         """`(T⁺, T⁻)` over all entries that claim something; `None` if none does."""
         ends = [
-            self.end(channel, low)
-            for channel, low in zip(inputs, provenance.oldest, strict=True)
-            if low is not None
+            self.end(channel, low) for channel, low in zip(inputs, provenance.oldest, strict=True) if low is not None
         ]
         if not ends:
             return None

@@ -103,8 +103,9 @@ class Workflow:
         keep: bool = False,
     ) -> Channel:
         """Any function of whole tables, `f(*dataframes)`; with `sync`, tables that reflect one moment."""
-        options = {"policy": Policy.of(policy, name), "version": version, "keep": keep}
-        return self.place(Batch(name, tuple(channels), sync=sync, function=f, **options))[-1]
+        chosen = Policy.of(policy, name)
+        placed = Batch(name, tuple(channels), sync=sync, function=f, policy=chosen, version=version, keep=keep)
+        return self.place(placed)[-1]
 
     def place(self, widget: Widget) -> tuple[Channel, ...]:
         """Add `widget` and the channels it makes; returns its public channels."""
@@ -163,7 +164,9 @@ class Workflow:
             known = [BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)]
             accepts = frozenset(feed)
             if not accepts:
-                raise WorkflowError(f"{found.name}: a feed accepts at least one kind of block; known: {', '.join(known)}.")
+                raise WorkflowError(
+                    f"{found.name}: a feed accepts at least one kind of block; known: {', '.join(known)}."
+                )
             for kind in sorted(accepts):
                 if kind not in known:
                     raise unknown("kind of block", kind, known, f"feed of {found.name!r}")

@@ -83,7 +83,9 @@ class WeakDelta:
         try:
             return _COMPOSITIONS[converter]
         except KeyError:
-            raise WeakDeltaError(f"weak delta {self.name!r}: {converter!r} is no converter; known: {', '.join(_COMPOSITIONS)}.") from None
+            raise WeakDeltaError(
+                f"weak delta {self.name!r}: {converter!r} is no converter; known: {', '.join(_COMPOSITIONS)}."
+            ) from None
 
 
 def replace(key: Sequence[str], order: str | None = None, unique: bool = True) -> WeakDelta:

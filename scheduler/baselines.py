@@ -38,9 +38,7 @@ def random_policy(seed: int = 0) -> Callable[..., Decision]:
     return decide_at_random
 
 
-def _single_step(
-    problem: Problem, due: Sequence[str] | None, choose: Callable[[Sequence[Entry]], Entry]
-) -> Decision:
+def _single_step(problem: Problem, due: Sequence[str] | None, choose: Callable[[Sequence[Entry]], Entry]) -> Decision:
     wanted = tuple(problem.due() if due is None else due)
     if not wanted:
         return Decision(wanted)
@@ -76,8 +74,10 @@ def _directly_derived(problem: Problem, due: Sequence[str]) -> Iterator[Entry]:
         for made in (*candidates(entry, settled), *deliveries(entry, settled)):
             if made.made_by is None:
                 yield made
-            elif made.block.key not in known and made.block.key not in problem.hidden and (
-                made.block.channel not in within or pruning.scene.meets_demand(made.block)
+            elif (
+                made.block.key not in known
+                and made.block.key not in problem.hidden
+                and (made.block.channel not in within or pruning.scene.meets_demand(made.block))
             ):
                 best = found.get(made.block.key)
                 if best is None or made.cost < best.cost:

@@ -96,8 +96,7 @@ class Candidates:
         source, target = self._step(variant, choice)
         delta, outputs = signature.writes != BASE, variant.outputs
         if signature.sync and not (
-            self._bounds.consistent(outputs[0], target)
-            and (not delta or self._bounds.consistent(outputs[0], source))
+            self._bounds.consistent(outputs[0], target) and (not delta or self._bounds.consistent(outputs[0], source))
         ):
             return
         operands = choice[0] if len(choice) == 1 else tuple(e for part in choice for e in part)
@@ -175,9 +174,7 @@ def fits_together(link: Link, first: Block, second: Block) -> bool:
         return True
     if not second.relaxed and link is Link.RELAXED:
         return False
-    if link is Link.COMPLETES and any(
-        own != old for own, old in zip(first.target, second.source, strict=True) if old
-    ):
+    if link is Link.COMPLETES and any(own != old for own, old in zip(first.target, second.source, strict=True) if old):
         return False
     return first.target.admits(second.source, second.target)
 

@@ -51,7 +51,7 @@ def _settle(world: World) -> None:
 def _remarks(workflow: Workflow) -> Iterator[str]:
     network = compile_workflow(workflow)
     if not workflow.outputs:
-        yield f"workflow {workflow.name!r} has no output, so nothing will ever run; declare one with wf.output(channel)."
+        yield f"workflow {workflow.name!r} has no output, so nothing will ever run; declare one with wf.output(…)."
     bounded = {b.channel for b in workflow.staleness}
     for output in workflow.outputs:
         if output not in bounded:

@@ -87,7 +87,8 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
     strong = bool(read & {DELTA, MONOTONE})
     yield converter(convert.Apply())
     yield converter(Chain(DELTA), listed=False, free=True)
-    if strong:
+    # c^{Bδ} of a representation that is made from strong deltas only is composed: c^{BΔ}, then c^{Δδ}
+    if strong or any(w.kind in read and FROM_BASES not in w.supplied for w in channel.weak):
         yield converter(convert.Difference())
     if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
         yield converter(convert.Complete(), free=True)

@@ -48,7 +48,7 @@ class CostModel:
     delivery: Rates = field(default_factory=lambda: Rates(0.0, 0.0, 0.0, 0.0, 0.0))
 
     def rates(self, widget: str, variant: str, *, converter: bool = False) -> Rates:
-        """The rates of a variant. A converter runs no user function, so what holds for its widget does not hold for it."""
+        """The rates of a variant. A converter runs no user function, so its widget's rates do not hold for it."""
         found = self.default
         general = () if converter else ((widget, "*"),)
         for key in (*general, ("*", variant), (widget, variant)):

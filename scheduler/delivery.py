@@ -90,9 +90,12 @@ class Deliveries:
     def finished(self, entry: Entry) -> bool:
         """Whether, with `entry` settled, every output is within all of its bounds."""
         output = self._by_consumer.get(entry.block.channel)
-        if output is not None and output.channel not in self.goals:
-            if next(self._bounds.stale(output.channel, entry.block.target), None) is None:
-                self.goals[output.channel] = entry
+        if (
+            output is not None
+            and output.channel not in self.goals
+            and next(self._bounds.stale(output.channel, entry.block.target), None) is None
+        ):
+            self.goals[output.channel] = entry
         return len(self.goals) == len(self._by_channel)
 
 

@@ -60,7 +60,9 @@ class ExactAnswer:
 def exact(problem: Problem, due: Sequence[str] | None = None, limit: int = 20_000) -> ExactAnswer:
     """The minimum over all sets of invocations that bring `due` (by default all that is due) within bounds.
 
-    Exact up to rounding. Raises `SearchLimitError` rather than look at more than `limit` invocations or nodes.
+    Exact up to rounding, and for blocks whose size does not depend on how they were made; a block that can
+    be made in several sizes counts with that of the way met first. Policies of widgets are not looked at.
+    Raises `SearchLimitError` rather than look at more than `limit` invocations or nodes.
     """
     due = problem.due() if due is None else due
     if not due:

@@ -73,9 +73,7 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "due": [
-                {"output": d.output, "bound": str(d.bound) if d.bound else None, "late": d.late} for d in self.due
-            ],
+            "due": [{"output": d.output, "bound": str(d.bound) if d.bound else None, "late": d.late} for d in self.due],
             "slack": [{"bound": str(s.bound), "left": s.left} for s in self.slack],
             "alternatives": [
                 {
@@ -96,7 +94,9 @@ def explain(problem: Problem, decision: Decision) -> Evidence:
     due = tuple(d for output in decision.due for d in _due(problem, bounds, output))
     if decision.infeasible is not None:
         return Evidence(due, (), ())
-    slack = tuple(s for output, content in decision.holds_after.items() for s in _slack(problem, bounds, output, content))
+    slack = tuple(
+        s for output, content in decision.holds_after.items() for s in _slack(problem, bounds, output, content)
+    )
     return Evidence(due, slack, tuple(a for output in decision.due for a in _alternatives(problem, decision, output)))
 
 
@@ -145,10 +145,8 @@ def _alternatives(problem: Problem, decision: Decision, output: str) -> list[Alt
     for rejected in deliveries.rejected:
         steps = _named(rejected.entry)
         offer(Alternative(output, steps, rejected.entry.cost, rejected.content, None, rejected.broken))
-    kept = [a for a in ways.values() if a.breaks]
-    dearer = [a for a in ways.values() if not a.breaks]
-    best = sorted(dearer, key=lambda a: a.cost)[:ALTERNATIVES] + sorted(kept, key=lambda a: a.cost)[:ALTERNATIVES]
-    return best
+    found = sorted(ways.values(), key=lambda a: a.cost)
+    return [a for a in found if not a.breaks][:ALTERNATIVES] + [a for a in found if a.breaks][:ALTERNATIVES]
 
 
 def _named(entry: Entry) -> tuple[str, ...]:

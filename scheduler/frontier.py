@@ -32,7 +32,9 @@ def frontiers(
     return found
 
 
-def standing(network: Network, blocks: Mapping[str, Iterable[Block]], within: frozenset[str]) -> dict[str, set[Provenance]]:
+def standing(
+    network: Network, blocks: Mapping[str, Iterable[Block]], within: frozenset[str]
+) -> dict[str, set[Provenance]]:
     """For each channel, the provenances on which blocks downstream of it stand: where the next delta must start."""
     found: dict[str, set[Provenance]] = {}
     for channel in ordered(network, within, reverse=True):

@@ -43,7 +43,8 @@ def diagnose(problem: Problem, due: Sequence[str]) -> Infeasible:
 
 def _of_one(problem: Problem, output: str) -> Infeasible:
     upstream = problem.network.upstream(output)
-    declared = [b for b in (*problem.network.inconsistency, *problem.network.staleness) if b.channel in upstream]
+    bounds: list[Staleness | Inconsistency] = [*problem.network.inconsistency, *problem.network.staleness]
+    declared = [b for b in bounds if b.channel in upstream]
     for bound in declared:
         relaxed = _solve(_without(problem, (bound,)), output)
         if relaxed is not None:
@@ -82,8 +83,8 @@ def _explained(
         strict = [v for v in problem.network.reluctant if v.widget == widget and v.recompute is Recompute.FIRST_FILL]
         way_out = "use a policy that recomputes, or raise the bound" if strict else "raise the bound"
         reason = (
-            f"{output}: {listed} cannot be kept: the best that widget {widget!r} (variants: {allowed}) can make of what "
-            f"has arrived is {block}; {way_out}."
+            f"{output}: {listed} cannot be kept: the best that widget {widget!r} (variants: {allowed}) can make of "
+            f"what has arrived is {block}; {way_out}."
         )
     return Infeasible((output,), bounds, widget, reason)
 

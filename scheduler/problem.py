@@ -16,8 +16,8 @@ from olston.timeline import History
 class Problem:
     """The network, the blocks that exist by channel, the timelines at `now`, and what each consumer holds.
 
-    `holds[output]` is `None` while the consumer has nothing, or content of an older definition. `hidden` are the keys of
-    blocks that exist but have left planning.
+    `holds[output]` is `None` while the consumer has nothing, or content of an older definition. `hidden` are the keys
+    of blocks that exist but have left planning.
     """
 
     network: Network

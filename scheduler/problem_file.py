@@ -88,13 +88,13 @@ class _Reader:
 
     def _history(self) -> History:
         timelines = {}
-        for channel, arrivals in self.case.arrivals.items():
-            if channel not in self.channels:
-                raise unknown("channel", channel, self.channels, "arrivals")
-            timelines[channel] = Timeline(channel, arrivals)
+        for input_, arrivals in self.case.arrivals.items():
+            if input_ not in self.channels:
+                raise unknown("channel", input_, self.channels, "arrivals")
+            timelines[input_] = Timeline(input_, arrivals)
             late = [t for t in arrivals if not t < self.case.now]
             if late:
-                raise ProblemError(f"arrivals of {channel!r}: {late[0]} is not before now, {self.case.now}.")
+                raise ProblemError(f"arrivals of {input_!r}: {late[0]} is not before now, {self.case.now}.")
         for name, channel in self.channels.items():
             for source in channel.paths:
                 if source not in timelines:

@@ -20,16 +20,22 @@ class Part(BaseModel):
 
 
 class ConverterCost(Part):
+    """What a converter of a channel costs."""
+
     fixed: NotNegative
     per_unit_read: NotNegative
 
 
 class WeakKind(Part):
+    """A weak representation of a channel."""
+
     expand: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
     converters: list[str]
 
 
 class ChannelPart(Part):
+    """A channel, with the input of each of its provenance entries."""
+
     name: str
     paths: Annotated[list[str], Field(min_length=1)]
     weak: dict[str, WeakKind] = {}
@@ -37,22 +43,30 @@ class ChannelPart(Part):
 
 
 class InputPart(Part):
+    """The operands an operator reads from one channel."""
+
     channel: str
     kinds: Annotated[list[str], Field(max_length=2)]
 
 
 class OutputPart(Part):
+    """A result of an operator, its size by weights over the operands."""
+
     channel: str
     kind: str
     size: list[NotNegative]
 
 
 class OperatorCost(Part):
+    """What an operator costs, by weights over the operands."""
+
     fixed: NotNegative
     per_operand: list[NotNegative]
 
 
 class OperatorPart(Part):
+    """An operator variant."""
+
     name: str
     inputs: Annotated[list[InputPart], Field(min_length=1)]
     sync: bool = False
@@ -61,12 +75,16 @@ class OperatorPart(Part):
 
 
 class ConsumerPart(Part):
+    """What a consumer accepts and holds."""
+
     channel: str
     accepts: Annotated[list[str], Field(min_length=1)]
     holds: Stamps | None
 
 
 class ConstraintPart(Part):
+    """A bound."""
+
     type: Literal["staleness", "inconsistency"]
     channel: str
     path: int | None = None
@@ -74,6 +92,8 @@ class ConstraintPart(Part):
 
 
 class BlockPart(Part):
+    """A block that exists."""
+
     channel: str
     kind: str
     source: Stamps | None = None

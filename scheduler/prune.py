@@ -206,7 +206,9 @@ class Prunings:
     def start(self, problem: Problem, due: Sequence[str], bounds: Bounds, within: frozenset[str]) -> Pruning:
         scene = Scene(problem, due, bounds, within)
         scene.existing = {
-            c: sorted(problem.blocks[c], key=_canonical) for c in ordered(problem.network, within) if problem.blocks.get(c)
+            c: sorted(problem.blocks[c], key=_canonical)
+            for c in ordered(problem.network, within)
+            if problem.blocks.get(c)
         }
         for pruner in self._pruners:
             if pruner.on_existing is not None:
@@ -239,6 +241,6 @@ class Pruning:
         return True
 
     def selects(self, entry: Entry) -> bool:
-        if entry.cost == 0 and entry.made_by is None or entry.block.channel not in self.scene.within:
+        if (entry.cost == 0 and entry.made_by is None) or entry.block.channel not in self.scene.within:
             return True
         return all(keeps(self.scene, entry.block) for keeps in self._selected)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from olston.block import BASE, Block, fits
 from olston.provenance import Provenance
@@ -82,7 +83,7 @@ def _between(blocks: Sequence[Block], stands: set[Provenance]) -> list[Block]:
     keep = list(bases)
     for kind in dict.fromkeys(b.kind for b in deltas):
         usable = [b for b in deltas if fits(b.kind, kind)]
-        for start, end in zip(inner, inner[1:], strict=False):
+        for start, end in pairwise(inner):
             run = _run(usable, start, end)
             if run and any(b.kind == kind for b in run):
                 keep.append(chain(run))
@@ -105,11 +106,11 @@ def _run(deltas: Sequence[Block], start: Provenance, end: Provenance) -> list[Bl
     run: list[Block] = []
     at = end
     while at != start:
-        delta = came.get(at)
-        if delta is None or delta.source is None:
+        last = came.get(at)
+        if last is None or last.source is None:
             return []
-        run.append(delta)
-        at = delta.source
+        run.append(last)
+        at = last.source
     return run[::-1]
 
 
@@ -125,7 +126,8 @@ def _not_passed(blocks: Sequence[Block], stands: set[Provenance]) -> list[Block]
 
 
 def _for_the_consumer(network: Network, channel: str, blocks: Sequence[Block], held: Provenance) -> list[Block]:
-    """Of a channel that only its consumer reads: what would bring it something; a base to build on if it takes no deltas."""
+    """Of a channel that only its consumer reads: what would bring it something; if it takes no deltas, also a base
+    to build on."""
     bases = [b for b in blocks if b.is_base and not b.target.precedes(held)]
     if network.outputs[channel].accepts == {BASE}:
         bases = _bases(blocks, (held,))
@@ -136,16 +138,11 @@ def _for_the_consumer(network: Network, channel: str, blocks: Sequence[Block], h
 def _passed(delta: Block, point: Provenance) -> bool:
     """Whether `point` has what the delta would bring: it is not behind in any entry that the delta advances."""
     assert delta.source is not None
-    for old, new, low, high, own_low, own_high in zip(
-        delta.source,
-        delta.target,
-        delta.target.oldest,
-        delta.target.newest,
-        point.oldest,
-        point.newest,
-        strict=True,
-    ):
-        if old != new and low is not None and high is not None and own_low is not None and own_high is not None:
-            if own_high < high or own_low < low:
-                return False
+    for i, (old, new) in enumerate(zip(delta.source, delta.target, strict=True)):
+        low, high = delta.target.oldest[i], delta.target.newest[i]
+        own_low, own_high = point.oldest[i], point.newest[i]
+        if old == new or low is None or high is None or own_low is None or own_high is None:
+            continue
+        if own_high < high or own_low < low:
+            return False
     return True

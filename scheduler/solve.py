@@ -43,9 +43,7 @@ class Solution:
 class Solver:
     """Searches for plans that bring `due` outputs within their bounds, under some prunings."""
 
-    def __init__(
-        self, problem: Problem, due: Sequence[str], prunings: Prunings, *, last_resort: bool = False
-    ) -> None:
+    def __init__(self, problem: Problem, due: Sequence[str], prunings: Prunings, *, last_resort: bool = False) -> None:
         self._problem, self._due, self._prunings = problem, due, prunings
         self._outputs = [problem.network.outputs[channel] for channel in due]
         self._within = frozenset().union(*(problem.network.upstream(channel) for channel in due))

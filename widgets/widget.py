@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from olston.errors import WorkflowError, unknown
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from olston.channel import Channel
 
 
-class Policy(str, Enum):
+class Policy(StrEnum):
     """How far a widget may recompute: `auto` leaves it to cost; `incremental` recomputes as a last resort;
     `incremental_strict` fails rather than recompute what exists; `full` always recomputes."""
 

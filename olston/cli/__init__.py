@@ -10,7 +10,8 @@ import sys
 
 import typer
 
-from olston.cli import plan, simulate
+from olston.cli.plan import plan
+from olston.cli.simulate import simulate
 from olston.errors import InfeasibleError, OlstonError
 
 app = typer.Typer(
@@ -21,8 +22,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("plan")(plan.plan)
-app.command("simulate")(simulate.simulate)
+app.command("plan")(plan)
+app.command("simulate")(simulate)
 
 
 @app.callback()

@@ -23,12 +23,12 @@ def plan(
 
     [bold]Example:[/bold] olston plan --problem tests/data/problems.json --case problem05
     """
-    from olston.scheduler.prune import SECTIONS
     from olston.cli.show import show_decision
     from olston.scheduler.answer import answer
     from olston.scheduler.decide import decide
     from olston.scheduler.explain import explain
     from olston.scheduler.problem_file import read_file
+    from olston.scheduler.prune import SECTIONS
 
     if problem is None:
         raise ProblemError("plan: nothing to plan; give a file of planning problems with --problem FILE.")

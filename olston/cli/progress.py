@@ -13,7 +13,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 def progress_bar(label: str, total: float, *, quiet: bool = False) -> Iterator[Callable[[float], None]]:
     """A function to be told how much of `total` is done."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)

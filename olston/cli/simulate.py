@@ -26,7 +26,9 @@ def simulate(
     ] = None,
     set_: Annotated[
         str | None,
-        typer.Option("--set", help='Values to try for a bound: "inconsistency(output)=1 day,1 week".', metavar="BOUND=VALUES"),
+        typer.Option(
+            "--set", help='Values to try for a bound: "inconsistency(output)=1 day,1 week".', metavar="BOUND=VALUES"
+        ),
     ] = None,
     policies: Annotated[bool, typer.Option("--policies", help="Compare scheduling algorithms instead.")] = False,
     rates: Annotated[
@@ -81,9 +83,7 @@ def simulate(
             print(f"drawn to {plot}")
 
 
-def _report(
-    title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Mapping[str, Figures]
-) -> dict[str, Any]:
+def _report(title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Mapping[str, Figures]) -> dict[str, Any]:
     return {
         "title": title,
         "workflow": setup.workflow.name,

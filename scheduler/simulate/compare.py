@@ -8,7 +8,7 @@ from statistics import fmean
 
 from olston.scheduler.baselines import greedy, random_policy
 from olston.scheduler.decide import Decision, decide
-from olston.scheduler.simulate.modes import MODES
+from olston.scheduler.simulate.modes import MODES, Mode
 from olston.scheduler.simulate.rates import RatesFile
 from olston.scheduler.simulate.run import Outcome, simulate
 from olston.scheduler.simulate.what_if import Setting
@@ -50,7 +50,14 @@ class Setup:
     seed: int = 0
     progress: Callable[[int], None] = lambda done: None
 
-    def outcomes(self, before: int, workflow: Workflow | None = None, **options: object) -> list[Outcome]:
+    def outcomes(
+        self,
+        before: int,
+        *,
+        workflow: Workflow | None = None,
+        mode: Mode = MODES[0],
+        policy: Callable[..., Decision] = decide,
+    ) -> list[Outcome]:
         """One outcome per run; `before` counts the rows already done."""
         made = []
         for run in range(self.runs):
@@ -59,9 +66,8 @@ class Setup:
             def tell(now: int, offset: int = offset) -> None:
                 self.progress(offset + min(now, self.span))
 
-            made.append(
-                simulate(workflow or self.workflow, self.rates, self.span, seed=self.seed + run, progress=tell, **options)  # type: ignore[arg-type]
-            )
+            chosen, seed = workflow or self.workflow, self.seed + run
+            made.append(simulate(chosen, self.rates, self.span, mode=mode, seed=seed, policy=policy, progress=tell))
         return made
 
 
@@ -83,6 +89,6 @@ def by_policy(setup: Setup) -> list[Row]:
 def by_bound(setup: Setup, setting: Setting) -> list[Row]:
     """The same workflow under other values of one bound."""
     return [
-        Row.of(name, setup.outcomes(i, setting.applied(setup.workflow, value)))
+        Row.of(name, setup.outcomes(i, workflow=setting.applied(setup.workflow, value)))
         for i, (value, name) in enumerate(zip(setting.values, setting.names(), strict=True))
     ]

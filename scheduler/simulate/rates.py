@@ -74,7 +74,9 @@ def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rate
         if name not in known:
             raise unknown("widget", name, known, f"{place}, workflow {workflow.name!r}")
         _refuse_others(part, (*_STATISTICS, "costs", "variants"), where)
-        numbers: dict[str, Any] = {k: _number(v, f"{where} {k}") for k, v in part.items() if k in _STATISTICS and k != "shares"}
+        numbers: dict[str, Any] = {
+            k: _number(v, f"{where} {k}") for k, v in part.items() if k in _STATISTICS and k != "shares"
+        }
         if "shares" in part:
             numbers["shares"] = tuple(_number(v, f"{where} shares") for v in part["shares"])
         statistics[name] = Statistics(**numbers)
@@ -86,8 +88,8 @@ def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rate
     for variant, rates in table.get("costs", {}).items():
         if isinstance(rates, dict):
             variants[("*", variant)] = _rates(rates, f"{place}: [costs.{variant}]")
-    default = Rates(**{k: 0.0 for k in _RATES} | _rates(general, f"{place}: [costs]"))
-    delivery = Rates(**{k: 0.0 for k in _RATES} | _rates(table.get("delivery", {}), f"{place}: [delivery]"))
+    default = Rates(**dict.fromkeys(_RATES, 0.0) | _rates(general, f"{place}: [costs]"))
+    delivery = Rates(**dict.fromkeys(_RATES, 0.0) | _rates(table.get("delivery", {}), f"{place}: [delivery]"))
     return RatesFile(sources, CostModel(default, variants, statistics, delivery), str(table.get("unit", "seconds")))
 
 

@@ -25,7 +25,9 @@ SPREAD = 0.5 * sqrt(pi / 2)
 class World:
     """State of one simulated run. Running time and output size of every step are perturbed as in the paper."""
 
-    def __init__(self, network: Network, workflow: Workflow, arrivals: dict[str, Arrivals], whole: bool, seed: int) -> None:
+    def __init__(
+        self, network: Network, workflow: Workflow, arrivals: dict[str, Arrivals], whole: bool, seed: int
+    ) -> None:
         self.network, self._workflow, self._arrivals = network, workflow, arrivals
         self._whole, self._seed = whole, seed
         self.timelines = {name: Timeline(name) for name in workflow.sources}
@@ -53,7 +55,9 @@ class World:
             if self._whole:
                 block = Block(name, BASE, Provenance.at(stamp), rows=self._size[name])
             else:
-                kind = {"append": MONOTONE, "delta": DELTA}.get(rates.arrives) or self._workflow.channels[name].weak[0].kind
+                kind = {"append": MONOTONE, "delta": DELTA}.get(rates.arrives) or self._workflow.channels[name].weak[
+                    0
+                ].kind
                 block = Block(name, kind, Provenance.at(stamp), old, rates.rows)
             self.blocks[name].append(block)
         self.now = stamp + 1

@@ -1,6 +1,6 @@
 """What planning costs, and what it is worth. Prints ratios; `make bench` runs it.
 
-    python tests/benchmarks/planning.py [--weeks 10]
+python tests/benchmarks/planning.py [--weeks 10]
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def call(problem: Problem) -> float:
 
 def large_workflows() -> None:
     small, big = call(large(1_000)), call(large(10_000))
-    print(f"\na call with {DUE} outputs due: 1,000 channels {1e3 * small:.1f} ms, 10,000 channels {1e3 * big:.1f} ms,", end=" ")
+    print(
+        f"\na call with {DUE} outputs due: 1,000 channels {1e3 * small:.1f} ms, 10,000 channels {1e3 * big:.1f} ms,",
+        end=" ",
+    )
     print(f"ratio {big / small:.2f}")
 
 

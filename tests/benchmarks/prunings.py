@@ -1,6 +1,6 @@
-"""Which prunings pay: total cost of the three workflows under each choice, as ratios to the default; see docs/planner.md.
+"""Which prunings pay: total cost of the three workflows under each choice, as ratios to the default.
 
-    python tests/benchmarks/prunings.py [--weeks 10]
+python tests/benchmarks/prunings.py [--weeks 10]
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def test_the_synchronous_join_refuses_a_step_that_does_not_end_consistent() -> N
 def test_the_synchronous_join_refuses_a_step_that_does_not_start_consistent() -> None:
     blocks = [
         base("crawl", T(SUN3PM)), delta("crawl", MONOTONE, T(SUN3PM), T(TUE11AM)),
-        base("scores", T(TUE1AM - 0)), delta("scores", DELTA, T(TUE1AM), T(WED1AM)),
+        base("scores", T(TUE1AM)), delta("scores", DELTA, T(TUE1AM), T(WED1AM)),
     ]  # fmt: skip
     derived = Derived(crawl_and_scores(), {"crawl": [SUN3PM, MON8AM, TUE11AM], "scores": [TUE1AM, WED1AM]}, blocks)
     assert derived.by("output.incremental") == []

@@ -5,8 +5,6 @@ In every case a base at ⟨old, idle⟩ is asked to take a delta that was made b
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 import olston as ol
@@ -38,13 +36,6 @@ def test_counterexample_an_asynchronous_join_with_deletions_may_be_applied_exact
     derived = left_step(joined(), DELTA)
     assert not derived.block("out", DELTA, T(A1, B2), T(A2, B2)).relaxed
     assert derived.bases("out") == {T(A1, B1)}
-
-
-def test_what_the_first_counterexample_would_do_to_the_rows() -> None:
-    base_rows = Counter({("x", "d1", 18): 1})
-    deleted = ("x", "d1", 22)
-    after = {row: n + (-1 if row == deleted else 0) for row, n in (base_rows | Counter({deleted: 0})).items()}
-    assert after == {("x", "d1", 18): 1, ("x", "d1", 22): -1} or after[("x", "d1", 18)] == 1
 
 
 def union_of_two() -> tuple[Workflow, ol.Channel]:
@@ -110,23 +101,18 @@ def test_linear_operators_after_a_union_keep_that(kind: Kind) -> None:
         assert T(A2, B2) in derived.bases(channel), channel
 
 
-def after_union() -> dict[str, Workflow]:
-    made = {}
-    for name in ("extract", "min", "left join on the right"):
-        wf, union = union_of_two()
-        if name == "extract":
-            union.extract("out", lambda df: df, key="k", order_by="time")
-        elif name == "min":
-            union.aggregate("out", by="k", x=ol.min("v"))
-        else:
-            wf.source("c").join("out", union, on="k", how="left")
-        made[name] = wf
-    return made
+def not_linear(name: str) -> Workflow:
+    wf, union = union_of_two()
+    if name == "extract":
+        union.extract("out", lambda df: df, key="k", order_by="time")
+    else:
+        union.aggregate("out", by="k", x=ol.min("v"))
+    return wf
 
 
 @pytest.mark.parametrize("name", ["extract", "min"])
 def test_operators_that_are_not_linear_make_deltas_for_one_base_only(name: str) -> None:
-    derived = beside_b1(after_union()[name], "out")
+    derived = beside_b1(not_linear(name), "out")
     assert {t for t in derived.bases("out") if t[1] != {B1}} == {T(A1, B2)}
     made = [b for b in derived.blocks.values() if b.channel == "out" and not b.is_base]
     assert made, "there is a delta, for exact application"
@@ -148,8 +134,7 @@ def test_new_rows_on_the_right_of_an_inner_join_may_be_applied_relaxed() -> None
     assert sets([A1, A2], [B2]) in derived.bases("out")
 
 
-@pytest.mark.parametrize("kind", [DELTA, MONOTONE])
-def test_a_difference_of_bases_fits_the_first_base_only(kind: Kind) -> None:
+def test_a_difference_of_bases_fits_the_first_base_only() -> None:
     wf = ol.Workflow("w")
     out = wf.source("a").join("out", wf.source("b"), on="k")
     wf.output(out, feed={"Δ"})

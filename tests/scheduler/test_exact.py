@@ -19,7 +19,7 @@ Case = dict[str, Any]
 
 LISTED: list[Case] = json.loads((Path(__file__).parents[1] / "data" / "problems.json").read_text())["cases"]
 COUNTEREXAMPLES: list[Case] = json.loads((Path(__file__).parent / "counterexamples.json").read_text())["cases"]
-SMALL = 1_500
+SMALL = 800
 """How many invocations a random case may have to choose from; larger ones are skipped."""
 
 
@@ -65,11 +65,11 @@ def test_the_planner_never_beats_the_exact_one_and_never_misses_a_feasible_case(
             assert solution.cost >= answer.cost * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_planning_again_never_makes_a_plan_dearer_whatever_the_effort(seed: int) -> None:
     case = random_case(seed)
     first = plan(case, replan=False)
-    for effort in (0, 50, 500):
+    for effort in (0, 300):
         again = plan(case, replan=True, effort=effort)
         assert (first is None) == (again is None)
         if first is not None and again is not None:
@@ -79,7 +79,8 @@ def test_planning_again_never_makes_a_plan_dearer_whatever_the_effort(seed: int)
 @pytest.mark.parametrize("seed", range(40))
 def test_what_the_planner_proves_within_its_effort_is_the_minimum(seed: int) -> None:
     case = random_case(seed)
-    solution, answer = plan(case, replan=True, effort=20 * SMALL), exactly(case)
+    answer = exactly(case)
+    solution = plan(case, replan=True, effort=20 * SMALL)
     assert (solution.cost if solution else inf) == pytest.approx(answer.cost)
 
 

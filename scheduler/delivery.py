@@ -41,6 +41,8 @@ class Deliveries:
         self.goals: dict[str, Entry] = {}
         self.proposals: list[Entry] = []
         self.rejected: list[Rejected] = []
+        self.thorough = False
+        """Whether `proposals` also get the dearer ways to a content that is settled already."""
 
     def held(self) -> Iterator[Block]:
         """What the consumers hold now, as blocks of their own channels."""
@@ -75,7 +77,8 @@ class Deliveries:
             self.rejected.append(Rejected(output.channel, content, entry, broken))
             return
         result = Block(output.consumer, BASE, content)
-        if result.key in settled:
+        known = result.key in settled
+        if known and not self.thorough:
             return
         operands = (entry,) if held is None else (held, entry)
         plan, cost = self._ledger.join(operands)
@@ -85,7 +88,8 @@ class Deliveries:
             return
         made = Entry(result, plan | made_by.bit, cost + self._ledger.charge(made_by), made_by, operands)
         self.proposals.append(made)
-        yield made
+        if not known:
+            yield made
 
     def finished(self, entry: Entry) -> bool:
         """Whether, with `entry` settled, every output is within all of its bounds."""

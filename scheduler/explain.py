@@ -60,7 +60,14 @@ class Alternative:
     def reason(self) -> str:
         if self.breaks:
             return "breaks " + " and ".join(str(b) for b in self.breaks)
-        return f"dearer by {self.dearer:.6g}" if self.dearer else "no cheaper"
+        dearer = self.dearer or 0.0
+        if abs(dearer) <= 1e-9 * (1 + self.cost):
+            return "no cheaper"
+        if dearer > 0:
+            return f"dearer by {dearer:.6g}"
+        return (
+            f"cheaper by {-dearer:.6g} now, but passed over by a pruning, a policy or a step shared with other outputs"
+        )
 
 
 @dataclass(frozen=True)
@@ -124,29 +131,32 @@ def _slack(problem: Problem, bounds: Bounds, output: str, content: Provenance) -
 
 
 def _alternatives(problem: Problem, decision: Decision, output: str) -> list[Alternative]:
-    """The best ways that end in another last step, dearer or breaking a bound."""
+    """The best other ways: other steps, or the same to another content; dearer, or breaking a bound."""
     # what the other prunings hide are the very alternatives looked for
     kept = {"6.2.1", "6.2.2"} & set(decision.rung.prunings.sections if decision.rung else ())
     deliveries = Solver(problem, (output,), Prunings(kept), last_resort=True).explore(LOOK)
-    chosen = [str(s.operator) for s in decision.work]
-    paid = sum(s.cost for s in in_order([decision.solution.goals[output]])) if decision.solution else 0.0
-    ways: dict[tuple[str, ...], Alternative] = {}
+    goal = decision.solution.goals[output] if decision.solution else None
+    chosen = None if goal is None else (_named(goal), goal.block.target)
+    paid = 0.0 if goal is None else sum(s.cost for s in in_order([goal]))
+    ways: dict[tuple[object, ...], Alternative] = {}
 
     def offer(alternative: Alternative) -> None:
-        if list(alternative.steps) != chosen and alternative.steps:
-            known = ways.get(alternative.steps)
+        if alternative.steps and (alternative.steps, alternative.content) != chosen:
+            way = (alternative.steps, alternative.breaks)
+            known = ways.get(way)
             if known is None or alternative.cost < known.cost:
-                ways[alternative.steps] = alternative
+                ways[way] = alternative
 
+    bounds = problem.bounds()
     for proposal in deliveries.proposals:
         steps = _named(proposal)
-        stale = tuple(problem.bounds().stale(output, proposal.block.target))
+        stale = tuple(bounds.stale(output, proposal.block.target))
         offer(Alternative(output, steps, proposal.cost, proposal.block.target, proposal.cost - paid, stale))
     for rejected in deliveries.rejected:
         steps = _named(rejected.entry)
         offer(Alternative(output, steps, rejected.entry.cost, rejected.content, None, rejected.broken))
-    found = sorted(ways.values(), key=lambda a: a.cost)
-    return [a for a in found if not a.breaks][:ALTERNATIVES] + [a for a in found if a.breaks][:ALTERNATIVES]
+    best = sorted(ways.values(), key=lambda a: a.cost)
+    return [a for a in best if not a.breaks][:ALTERNATIVES] + [a for a in best if a.breaks][:ALTERNATIVES]
 
 
 def _named(entry: Entry) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Algorithm 1 settles each block at its own cheapest plan. Where plans share steps
 optimal: X costs 5; A is X+1 or 5.5 alone; B is X+1; A ⋈ B is free: 11.5 against 7. Planning again with
 the invocations of that plan free of charge cannot help by itself, since the plan then costs nothing
 and is found again. So the steps that are to be free are found first, among all the alternatives within
-the cost of the first plan (`olston.scheduler.exact`); where those are too many, each step in turn is left
+the cost of the first plan (`olston.scheduler.cheapest`); where those are too many, each step in turn is left
 out with the others free. What is cheaper is kept.
 """
 
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from math import inf
 
 from olston.block import Block
+from olston.scheduler.alternatives import Alternatives, BlockGen
 from olston.scheduler.candidates import Candidates
+from olston.scheduler.cheapest import Cheapest
 from olston.scheduler.delivery import Deliveries
-from olston.scheduler.exact import Alternatives, BlockGen, Cheapest
 from olston.scheduler.network import Recompute, Variant
 from olston.scheduler.plan import NO_STEPS, Entry, Ledger, Plan
 from olston.scheduler.planner import search
@@ -69,7 +70,7 @@ class Solver:
     def explore(self, beyond: int) -> Deliveries:
         """What consumers could be given: Algorithm 1, going on for `beyond` blocks after all outputs are served."""
         deliveries, existing, block_gen, admits = self._start(NO_STEPS)
-        left = beyond
+        deliveries.thorough, left = True, beyond
 
         def enough(entry: Entry) -> bool:
             nonlocal left

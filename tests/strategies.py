@@ -40,9 +40,7 @@ def provenances(
 
 
 @st.composite
-def same_width(
-    draw: st.DrawFn, count: int, *, empty: bool = True, latest: int = LATEST
-) -> tuple[Provenance, ...]:
+def same_width(draw: st.DrawFn, count: int, *, empty: bool = True, latest: int = LATEST) -> tuple[Provenance, ...]:
     """`count` provenances of one channel."""
     width = draw(widths())
     return tuple(draw(provenances(width, empty=empty, latest=latest)) for _ in range(count))
@@ -102,7 +100,9 @@ def timelines_with_entries(draw: st.DrawFn) -> tuple[Timeline, Entry]:
 
 
 @st.composite
-def histories(draw: st.DrawFn, count: int = 2, *, empty: bool = True) -> tuple[History, tuple[str, ...], tuple[Provenance, ...]]:
+def histories(
+    draw: st.DrawFn, count: int = 2, *, empty: bool = True
+) -> tuple[History, tuple[str, ...], tuple[Provenance, ...]]:
     """A history, the inputs of a channel's pathways, and `count` provenances that its timelines allow."""
     lines = {name: draw(timelines(name, 10)) for name in ("a", "b")}
     now = draw(st.integers(max(line.newest for line in lines.values()) + 1, 15))  # type: ignore[arg-type]

@@ -36,6 +36,9 @@ def simulate(
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs to average over, each with other noise.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    noise: Annotated[
+        float, typer.Option(help="By how much running times and sizes are off on average; 0 for none.", min=0, max=2)
+    ] = 0.5,
     plot: Annotated[Path | None, typer.Option(help="Draw to this PNG or SVG file.", metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -62,7 +65,7 @@ def simulate(
     lines = len(setting.values) if setting else 3 if policies else 4
     paper: Mapping[str, Figures] = {}
     with progress_bar(f"simulating {found.name}", lines * runs * span, quiet=as_json) as tell:
-        setup = compare.Setup(found, numbers, span, runs, seed, tell)
+        setup = compare.Setup(found, numbers, span, runs, seed, noise, tell)
         if setting is not None:
             rows, title = compare.by_bound(setup, setting), f"{found.name}: {setting.label}"
         elif policies:
@@ -90,6 +93,7 @@ def _report(title: str, setup: Setup, unit: str, rows: Sequence[Row], paper: Map
         "weeks": setup.span / UNITS["week"],
         "runs": setup.runs,
         "seed": setup.seed,
+        "noise": setup.noise,
         "unit": unit,
         "rows": [
             {

@@ -12,6 +12,7 @@ from olston.scheduler.simulate.modes import MODES, Mode
 from olston.scheduler.simulate.rates import RatesFile
 from olston.scheduler.simulate.run import Outcome, simulate
 from olston.scheduler.simulate.what_if import Setting
+from olston.scheduler.simulate.world import NOISE
 from olston.workflow import Workflow
 
 
@@ -48,6 +49,7 @@ class Setup:
     span: int
     runs: int = 1
     seed: int = 0
+    noise: float = NOISE
     progress: Callable[[int], None] = lambda done: None
 
     def outcomes(
@@ -67,7 +69,18 @@ class Setup:
                 self.progress(offset + min(now, self.span))
 
             chosen, seed = workflow or self.workflow, self.seed + run
-            made.append(simulate(chosen, self.rates, self.span, mode=mode, seed=seed, policy=policy, progress=tell))
+            made.append(
+                simulate(
+                    chosen,
+                    self.rates,
+                    self.span,
+                    mode=mode,
+                    seed=seed,
+                    noise=self.noise,
+                    policy=policy,
+                    progress=tell,
+                )
+            )
         return made
 
 

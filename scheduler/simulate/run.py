@@ -17,7 +17,7 @@ from olston.scheduler.compile import compile_workflow
 from olston.scheduler.decide import Decision, decide
 from olston.scheduler.simulate.modes import MODES, Mode
 from olston.scheduler.simulate.rates import RatesFile
-from olston.scheduler.simulate.world import World
+from olston.scheduler.simulate.world import NOISE, World
 from olston.workflow import Workflow
 
 PATIENCE = 500
@@ -52,12 +52,13 @@ def simulate(
     *,
     mode: Mode = MODES[0],
     seed: int = 0,
+    noise: float = NOISE,
     policy: Callable[..., Decision] = decide,
     progress: Callable[[int], None] = lambda now: None,
 ) -> Outcome:
     """Run `workflow` for `span` microseconds of simulated time and return what came of it."""
     network = mode.limits(compile_workflow(workflow, rates.costs))
-    world = World(network, workflow, dict(rates.sources), mode.bases_only, seed)
+    world = World(network, workflow, dict(rates.sources), mode.bases_only, seed, noise)
     outcome = Outcome(mode.name)
     owed: dict[str, float] = {}
     _repair(world, outcome, decide, owed)  # the first fill is not part of the comparison

@@ -18,18 +18,26 @@ from olston.scheduler.simulate.rates import Arrivals
 from olston.timeline import History, Timeline
 from olston.workflow import Workflow
 
-SPREAD = 0.5 * sqrt(pi / 2)
-"""Standard deviation of a Gaussian whose absolute value averages 50 % [7]."""
+NOISE = 0.5
+"""By how much running times and sizes are off on average [7]."""
 
 
 class World:
     """State of one simulated run. Running time and output size of every step are perturbed as in the paper."""
 
     def __init__(
-        self, network: Network, workflow: Workflow, arrivals: dict[str, Arrivals], whole: bool, seed: int
+        self,
+        network: Network,
+        workflow: Workflow,
+        arrivals: dict[str, Arrivals],
+        whole: bool,
+        seed: int,
+        noise: float = NOISE,
     ) -> None:
         self.network, self._workflow, self._arrivals = network, workflow, arrivals
         self._whole, self._seed = whole, seed
+        # the absolute value of a Gaussian averages sqrt(2/π) of its standard deviation
+        self._spread = noise * sqrt(pi / 2)
         self.timelines = {name: Timeline(name) for name in workflow.sources}
         self._size = {name: arrivals[name].initial for name in workflow.sources}
         zero = Provenance.at(0)
@@ -95,7 +103,7 @@ class World:
         # the same result at the same moment meets the same noise in every mode, so that modes can be compared
         generator = Random(f"{self._seed}/{block.channel}/{block.kind}/{block.stamp}")
         while True:
-            yield max(0.05, 1 + generator.gauss(0, SPREAD))
+            yield max(0.05, 1 + generator.gauss(0, self._spread))
 
     def retire(self) -> None:
         """Let go of what no plan can use any more."""

@@ -45,7 +45,7 @@ def main() -> None:
         for name in EXAMPLES:
             workflow, folder = find_workflow(name)
             rates = read_rates(folder / "rates.toml", workflow)
-            outcome = simulate(workflow, rates, weeks * UNITS["week"], policy=policy)
+            outcome = simulate(workflow, rates, weeks * UNITS["week"], policy=policy, noise=0)
             seconds += outcome.scheduler_seconds
             first = default.setdefault(name, outcome.cost)
             lower = sum(n for rung, n in outcome.rungs.items() if rung) / sum(outcome.rungs.values())

@@ -91,7 +91,12 @@ def test_a_delta_operand_also_takes_one_without_deletions_but_not_the_other_way(
 
 @pytest.mark.parametrize(
     ("kind", "delta", "strong", "weakly"),
-    [(BASE, False, False, False), (DELTA, True, True, False), (MONOTONE, True, True, False), (REPLACE, True, False, True)],
+    [
+        (BASE, False, False, False),
+        (DELTA, True, True, False),
+        (MONOTONE, True, True, False),
+        (REPLACE, True, False, True),
+    ],
 )
 def test_kinds_are_bases_strong_or_weak_deltas(kind: str, delta: bool, strong: bool, weakly: bool) -> None:
     assert (is_delta(kind), is_strong(kind), is_weak(kind)) == (delta, strong, weakly)

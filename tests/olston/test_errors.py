@@ -24,7 +24,9 @@ def test_there_is_one_root() -> None:
 
 @pytest.mark.parametrize("error", SUBCLASSES)
 def test_each_error_is_also_a_builtin(error: type[OlstonError]) -> None:
-    known = [b for b in vars(builtins).values() if inspect.isclass(b) and issubclass(b, Exception) and b is not Exception]
+    known = [
+        b for b in vars(builtins).values() if inspect.isclass(b) and issubclass(b, Exception) and b is not Exception
+    ]
     assert any(issubclass(error, b) for b in known)
 
 
@@ -58,10 +60,20 @@ def raised() -> list[tuple[str, str]]:
     found = []
     for folder in ("olston", "operators", "widgets", "scheduler"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if path.relative_to(ROOT).parts[1:2] in (("cli",), ("operators",), ("widgets",), ("scheduler",), ("examples",)):
+            if path.relative_to(ROOT).parts[1:2] in (
+                ("cli",),
+                ("operators",),
+                ("widgets",),
+                ("scheduler",),
+                ("examples",),
+            ):
                 continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+                if (
+                    isinstance(node, ast.Raise)
+                    and isinstance(node.exc, ast.Call)
+                    and isinstance(node.exc.func, ast.Name)
+                ):
                     name = node.exc.func.id
                     if inspect.isclass(vars(builtins).get(name)):
                         found.append((f"{path.relative_to(ROOT)}:{node.lineno}", name))

@@ -119,7 +119,8 @@ def test_consistent_content_reflects_one_moment_and_other_content_does_not(
     history, inputs, (t,) = drawn
     lines = [history.timelines[i] for i in inputs]
     reflected = any(
-        all(e == {line.snapshot_at(time)} for line, e in zip(lines, t, strict=True)) for time in range(history.now)  # type: ignore[arg-type]
+        all(e == {line.snapshot_at(time)} for line, e in zip(lines, t, strict=True))
+        for time in range(history.now)  # type: ignore[arg-type]
     )
     assert history.consistent(t, inputs) == reflected
 

@@ -17,8 +17,10 @@ def search() -> Workflow:
     pages = wf.source("pages", "url string, site string, content string")
     clicks = wf.source("clicks", "user string, site string")
     digests = pages.map("digests", lambda df: df)
-    scores = clicks.distinct("pairs").aggregate("counts", by="site", clicks=ol.count()).map(
-        "scores", lambda df: df, key="site"
+    scores = (
+        clicks.distinct("pairs")
+        .aggregate("counts", by="site", clicks=ol.count())
+        .map("scores", lambda df: df, key="site")
     )
     wf.output(digests.join("output", scores, on="site"))
     return wf

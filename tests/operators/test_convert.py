@@ -68,7 +68,12 @@ def test_a_delta_does_not_apply_where_the_base_differs_in_what_it_advances(kind:
 
 @pytest.mark.parametrize(
     ("old", "new", "made"),
-    [(T(1, 2), T(4, 3), True), (T(4, 3), T(1, 2), False), (T(1, 3), T(4, 2), False), (T(1, 2), sets([1, 4], [2]), True)],
+    [
+        (T(1, 2), T(4, 3), True),
+        (T(4, 3), T(1, 2), False),
+        (T(1, 3), T(4, 2), False),
+        (T(1, 2), sets([1, 4], [2]), True),
+    ],
 )
 def test_a_difference_leads_forward_only(old: Provenance, new: Provenance, made: bool) -> None:
     derived = Derived(joined(DELTA), ARRIVALS, [base("out", old), base("out", new)])

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from olston.scheduler.exact import GOAL, Alternatives, Cheapest, ExactAnswer, Graph, SearchLimitError, exact
+from olston.scheduler.alternatives import GOAL, Alternatives, Graph
+from olston.scheduler.cheapest import Cheapest
+from olston.scheduler.exact import ExactAnswer, SearchLimitError, exact
 from olston.scheduler.problem_file import load
 from olston.scheduler.prune import Prunings
 from olston.scheduler.solve import Solution, Solver

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, DELTA, MONOTONE, Kind
 from olston.channel import Channel, Columns
@@ -18,6 +16,9 @@ from olston.operators.weak import WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
 from olston.widgets.batch import Batch
 from olston.widgets.widget import Policy, Widget, names
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,8 @@ class Workflow:
     @property
     def graph(self) -> nx.DiGraph[str]:
         """All channels, internal ones too, with an edge from each that an operation reads to each it writes."""
+        import networkx as nx  # a third of the start-up time of everything else
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self.channels)
         for widget in self.widgets.values():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import exp
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work:
     """Rows read from bases and from deltas, rows shuffled, and rows written to each result."""
 

@@ -17,6 +17,7 @@ from olston.scheduler.planner import search
 from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
 from olston.scheduler.settled import Settled
+from olston.scheduler.solve import barred
 
 
 def greedy(problem: Problem, *, due: Sequence[str] | None = None) -> Decision:
@@ -42,7 +43,7 @@ def _single_step(problem: Problem, due: Sequence[str] | None, choose: Callable[[
     wanted = tuple(problem.due() if due is None else due)
     if not wanted:
         return Decision(wanted)
-    entries = list(_directly_derived(problem, wanted))
+    entries = list(_directly_derived(problem, wanted)) or list(_directly_derived(problem, wanted, last_resort=True))
     if not entries:
         return Decision(wanted)
     chosen = choose(entries)
@@ -60,12 +61,12 @@ def _single_step(problem: Problem, due: Sequence[str] | None, choose: Callable[[
     )
 
 
-def _directly_derived(problem: Problem, due: Sequence[str]) -> Iterator[Entry]:
+def _directly_derived(problem: Problem, due: Sequence[str], *, last_resort: bool = False) -> Iterator[Entry]:
     """Every block one invocation away that meets the propagated constraints and does not exist, hidden or not."""
     network, ledger, bounds = problem.network, Ledger(), problem.bounds()
     within = frozenset().union(*(network.upstream(channel) for channel in due))
     pruning = Prunings(("6.2.1", "6.2.2")).start(problem, due, bounds, within)
-    candidates = Candidates(network, bounds, ledger, within)
+    candidates = Candidates(network, bounds, ledger, within, barred(problem, last_resort))
     deliveries = Deliveries([network.outputs[o] for o in due], problem.holds, bounds, ledger)
     known = {b.key for channel in within for b in problem.blocks.get(channel, ())}
     found: dict[tuple[object, ...], Entry] = {}

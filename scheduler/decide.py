@@ -93,16 +93,14 @@ def in_order(goals: Iterable[Entry]) -> Iterator[Invocation]:
     """The invocations that lead to `goals`, each once, after those it depends on."""
     seen: set[int] = set()
     entered: set[int] = set()
-
-    def visit(entry: Entry) -> Iterator[Invocation]:
-        if id(entry) in entered:
-            return
-        entered.add(id(entry))
-        for operand in entry.operands:
-            yield from visit(operand)
-        if entry.made_by is not None and id(entry.made_by) not in seen:
-            seen.add(id(entry.made_by))
-            yield entry.made_by
-
-    for goal in goals:
-        yield from visit(goal)
+    pending = [(goal, False) for goal in goals][::-1]
+    while pending:
+        entry, done = pending.pop()
+        if done:
+            if entry.made_by is not None and id(entry.made_by) not in seen:
+                seen.add(id(entry.made_by))
+                yield entry.made_by
+        elif id(entry) not in entered:
+            entered.add(id(entry))
+            pending.append((entry, True))
+            pending += [(operand, False) for operand in reversed(entry.operands)]

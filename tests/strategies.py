@@ -50,9 +50,9 @@ def same_width(draw: st.DrawFn, count: int, *, empty: bool = True, latest: int =
 def _entry_not_behind(draw: st.DrawFn, entry: Entry) -> Entry:
     if not entry:
         return entry
-    low = draw(st.integers(min(entry), min(entry) + 2))  # type: ignore[arg-type]
-    high = draw(st.integers(max(low, max(entry)), max(low, max(entry)) + 2))  # type: ignore[call-overload]
-    between = draw(st.frozensets(st.integers(low, high), max_size=2))
+    low = draw(st.integers(0, 2)) + min(entry)
+    high = draw(st.integers(0, 2)) + max(low, max(entry))
+    between = draw(st.frozensets(st.sampled_from([low, (low + high) / 2, high])))
     return between | {low, high}
 
 
@@ -72,7 +72,7 @@ def ascending(draw: st.DrawFn, count: int, *, empty: bool = True) -> tuple[Prove
 
 @st.composite
 def applications(draw: st.DrawFn) -> tuple[Provenance, Provenance, Provenance]:
-    """A base `T₁` and a delta `T₂ ▷ T₃` that applies to it: each entry is equal in base and source, or idle in the delta."""
+    """A base `T₁` and a delta `T₂ ▷ T₃` that applies to it: each entry is equal in base and source, or idle."""
     base, source, target = [], [], []
     for _ in range(draw(widths(4))):
         own = draw(entries(empty=False))

@@ -8,12 +8,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from olston.duration import UNITS, microseconds
 from olston.errors import DurationError, RatesError, unknown
 from olston.operators.estimate import Statistics
+from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import CostModel, Rates
 from olston.workflow import Workflow
 
@@ -50,7 +52,7 @@ def read_rates(path: Path, workflow: Workflow) -> RatesFile:
         table = tomllib.loads(path.read_text())
     except OSError as error:
         raise RatesError(f"{path}: cannot be read: {error.strerror}.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RatesError(f"{path}: not TOML: {error}.") from None
     return parse_rates(table, workflow, str(path))
 
@@ -58,7 +60,7 @@ def read_rates(path: Path, workflow: Workflow) -> RatesFile:
 def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rates") -> RatesFile:
     """The same from a table that was read already."""
     _refuse_others(table, ("unit", "sources", "costs", "delivery", "widgets"), place)
-    listed = table.get("sources", {})
+    listed, costs = _table(table, "sources", place), _table(table, "costs", place)
     for name in listed:
         if name not in workflow.sources:
             raise unknown("source", name, workflow.sources, f"{place}, workflow {workflow.name!r}")
@@ -69,7 +71,8 @@ def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rate
     variants: dict[tuple[str, str], dict[str, float]] = {}
     statistics: dict[str, Statistics] = {}
     known = [*workflow.widgets, *workflow.channels]
-    for name, part in table.get("widgets", {}).items():
+    variants_of = _variants(workflow)
+    for name, part in _table(table, "widgets", place).items():
         where = f"{place}: [widgets.{name}]"
         if name not in known:
             raise unknown("widget", name, known, f"{place}, workflow {workflow.name!r}")
@@ -78,15 +81,20 @@ def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rate
             k: _number(v, f"{where} {k}") for k, v in part.items() if k in _STATISTICS and k != "shares"
         }
         if "shares" in part:
-            numbers["shares"] = tuple(_number(v, f"{where} shares") for v in part["shares"])
+            numbers["shares"] = _shares(part["shares"], f"{where} shares", workflow, name)
         statistics[name] = Statistics(**numbers)
         if "costs" in part:
             variants[(name, "*")] = _rates(part["costs"], f"{where} costs")
-        for variant, rates in part.get("variants", {}).items():
+        for variant, rates in _table(part, "variants", where).items():
+            if variant not in variants_of.get(name, ()):
+                raise unknown("variant", variant, sorted(variants_of.get(name, ())), where)
             variants[(name, variant)] = _rates(rates, f"{where} variant {variant!r}")
-    general = {k: v for k, v in table.get("costs", {}).items() if not isinstance(v, dict)}
-    for variant, rates in table.get("costs", {}).items():
+    general = {k: v for k, v in costs.items() if not isinstance(v, dict)}
+    every_variant = {v for names in variants_of.values() for v in names}
+    for variant, rates in costs.items():
         if isinstance(rates, dict):
+            if variant not in every_variant:
+                raise unknown("variant", variant, sorted(every_variant), f"{place}: [costs]")
             variants[("*", variant)] = _rates(rates, f"{place}: [costs.{variant}]")
     default = Rates(**dict.fromkeys(_RATES, 0.0) | _rates(general, f"{place}: [costs]"))
     delivery = Rates(**dict.fromkeys(_RATES, 0.0) | _rates(table.get("delivery", {}), f"{place}: [delivery]"))
@@ -107,6 +115,8 @@ def _arrivals(part: Mapping[str, Any], where: str, workflow: Workflow, name: str
         every, offset = microseconds(part["every"]), microseconds(part.get("offset", part["every"]))
     except DurationError as error:
         raise RatesError(f"{where}: {error.message}") from None
+    if offset < 0:
+        raise RatesError(f"{where}: offset {part['offset']!r}; the first wave comes after the start.")
     if every < UNITS["second"]:
         raise RatesError(f"{where}: every {part['every']!r}; waves are at least a second apart.")
     return Arrivals(
@@ -125,9 +135,38 @@ def _rates(part: Mapping[str, Any], where: str) -> dict[str, float]:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise RatesError(f"{where}: {value!r}; a rate is a number, 0 or more.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise RatesError(f"{where}: {value!r}; a rate is a finite number, 0 or more.")
     return float(value)
+
+
+def _shares(value: Any, where: str, workflow: Workflow, name: str) -> tuple[float, ...]:
+    if not isinstance(value, list):
+        raise RatesError(f"{where}: {value!r}; a list is expected, one share per output.")
+    outputs = len(workflow.widgets[name].operations()[-1].outputs) if name in workflow.widgets else 1
+    if len(value) != outputs:
+        raise RatesError(f"{where}: {len(value)} given, but {name!r} has {outputs} outputs.")
+    return tuple(_number(v, where) for v in value)
+
+
+def _variants(workflow: Workflow) -> dict[str, set[str]]:
+    """The variants and converters by the name of the widget or channel under which their rates are given."""
+    found: dict[str, set[str]] = {}
+    for widget in workflow.widgets.values():
+        for operation in widget.operations():
+            found.setdefault(operation.role or widget.name, set()).update(o.name for o in operation.operators)
+    for variant in compile_workflow(workflow).variants:
+        if not variant.foreign:
+            channel = variant.outputs[0]
+            found.setdefault(channel, set()).add(variant.name.removeprefix(channel + "."))
+    return found
+
+
+def _table(part: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+    found = part.get(name, {})
+    if not isinstance(found, Mapping):
+        raise RatesError(f"{where}: {name}: a table is expected, not {found!r}.")
+    return found
 
 
 def _refuse_others(part: Any, known: tuple[str, ...], where: str) -> None:

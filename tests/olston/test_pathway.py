@@ -102,7 +102,7 @@ def test_an_unknown_pathway_is_refused_with_all_pathways_listed(which: int | str
     wf = ol.Workflow("w")
     a = wf.source("a")
     j = a.join("j", a, on="k")
-    with pytest.raises(UnknownNameError, match="channel 'j'.*Its pathways are 0: a#0; 1: a#1"):
+    with pytest.raises(UnknownNameError, match=r"channel 'j'.*Its pathways are 0: a#0; 1: a#1"):
         wf.bound_staleness(j, which, 0)
     assert wf.staleness == []
 

@@ -53,7 +53,7 @@ def test_along_a_chain_every_earlier_one_precedes_every_later_one_and_never_the_
 def test_the_order_compares_both_ends_of_each_entry_as_the_definition_says(
     drawn: tuple[History, tuple[str, ...], tuple[Provenance, Provenance]],
 ) -> None:
-    """DESIGN 2: no entry of T₂ is behind in `⁻` or `⁺`, and some entry is ahead in one; empty against non-empty is not."""
+    """No entry is behind in `⁻` or `⁺`, and some entry is ahead in one; empty and non-empty don't compare."""
     history, inputs, (first, second) = drawn
     ahead = False
     for i, (old, new) in enumerate(zip(first, second, strict=True)):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +60,7 @@ def test_runs_are_maximal_ascending_and_apart(drawn: tuple[Timeline, Entry]) -> 
     place = {t: i for i, t in enumerate(line.arrivals)}
     runs = line.runs(entry)
     assert all(first <= last for first, last in runs)
-    for (_, last), (first, _) in zip(runs, runs[1:], strict=False):
+    for (_, last), (first, _) in pairwise(runs):
         assert place[first] > place[last] + 1
 
 
@@ -70,7 +72,7 @@ def test_a_long_set_of_consecutive_arrivals_is_one_run() -> None:
 @pytest.mark.parametrize("stamp", [20, 19, 0, -1, float("nan")])
 def test_an_arrival_that_is_not_later_is_refused_with_the_channel_named(stamp: Stamp) -> None:
     line = Timeline("pages", [5, 10, 20])
-    with pytest.raises(TimelineError, match="pages: arrival at .* not later than the newest snapshot 20"):
+    with pytest.raises(TimelineError, match=r"pages: arrival at .* not later than the newest snapshot 20"):
         line.arrive(stamp)
     assert line.newest == 20
 

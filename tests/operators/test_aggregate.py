@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import olston as ol
@@ -15,7 +17,7 @@ TOUCHED = {"batch": "B → B", "touched_groups": "B,Δ → δ_replace(k)"}
 MAPPED = {"batch": "B → B", "incremental": "Δ → Δ"}
 
 
-def aggregated(**columns: Aggregation) -> Workflow:
+def aggregated(**columns: Any) -> Workflow:
     wf = ol.Workflow("w")
     wf.source("s").aggregate("out", by="k", **columns)
     return wf

@@ -23,7 +23,8 @@ MINIMAL = [(a, b) for a in (FROM_DELTA, FROM_BASES) for b in (TO_BASE, TO_DELTA)
 
 
 def representation(*converters: str) -> WeakDelta:
-    return WeakDelta("mine", **{ARGUMENTS[c]: convert for c in converters})
+    arguments: dict[str, Any] = {ARGUMENTS[c]: convert for c in converters}
+    return WeakDelta("mine", **arguments)
 
 
 @pytest.mark.parametrize("given", MINIMAL)

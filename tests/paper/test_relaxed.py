@@ -97,7 +97,8 @@ def test_linear_operators_after_a_union_keep_that(kind: Kind) -> None:
     wf, union = union_of_two()
     union.map("m", lambda df: df).filter("f", "x > 1").aggregate("n", by="k", n=ol.count())
     derived = beside_b1(wf, "m", "f", "n", kind=kind)
-    for channel in ("m", "f", "n"):
+    for channel, made in (("m", kind), ("f", kind), ("n", weak("increment(k)"))):
+        assert derived.block(channel, made, sets([A1], []), sets([A2], [])).relaxed
         assert T(A2, B2) in derived.bases(channel), channel
 
 

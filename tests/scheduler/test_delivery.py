@@ -36,6 +36,13 @@ def test_a_consumer_takes_a_delta_that_applies_by_the_relaxed_rule() -> None:
     assert held_after(at(5, 6), step) is None  # it starts at 0, which the content has left
 
 
+def test_a_delta_that_would_bring_back_an_older_snapshot_is_refused() -> None:
+    """Made beside b at 0, it would mix 0 into content that reflects b at 6 only: behind in that entry."""
+    step = Block("c", DELTA, at(5, 0), at(0, 0))
+    assert held_after(at(0, 6), step) is None
+    assert held_after(Provenance([[0.0], [0.0, 6.0]]), step) == Provenance([[5.0], [0.0, 6.0]])
+
+
 def test_a_delta_that_must_be_exact_is_taken_exactly_only() -> None:
     step = Block("c", DELTA, at(5, 6), at(0, 6), relaxed=False)
     assert held_after(at(0, 6), step) == at(5, 6)

@@ -67,7 +67,9 @@ def test_a_consumer_of_deltas_that_holds_nothing_is_told_so() -> None:
 
 
 def test_a_channel_without_blocks_is_named() -> None:
-    found = why(problem(7, AB, channel("c", "a", "b"), operator("j", {"a": "B", "b": "B"}, "c", "B"), output("c"), base("a", 5)))
+    found = why(
+        problem(7, AB, channel("c", "a", "b"), operator("j", {"a": "B", "b": "B"}, "c", "B"), output("c"), base("a", 5))
+    )
     assert "'b'" in found.reason
     assert "ingest" in found.reason
 
@@ -108,7 +110,10 @@ def drifted(policy: str, bound: str = "1 s") -> Problem:
     second = 1_000_000
     held = Provenance([[5 * second], [0, 6 * second]])
     blocks = {
-        "a": [Block("a", MONOTONE, Provenance.at(60 * second), Provenance.at(5 * second), 10), base_at("a", 5 * second)],
+        "a": [
+            Block("a", MONOTONE, Provenance.at(60 * second), Provenance.at(5 * second), 10),
+            base_at("a", 5 * second),
+        ],
         "b": [base_at("b", 6 * second)],
         "scored": [Block("scored", BASE, held, rows=100)],
     }
@@ -150,5 +155,7 @@ def test_a_strict_widget_that_can_keep_its_bounds_by_deltas_does() -> None:
 
 def test_a_strict_widget_may_fill_what_does_not_exist_yet() -> None:
     given = drifted("incremental_strict")
-    empty = Problem(given.network, {k: v for k, v in given.blocks.items() if k != "scored"}, given.history, {"scored": None})
+    empty = Problem(
+        given.network, {k: v for k, v in given.blocks.items() if k != "scored"}, given.history, {"scored": None}
+    )
     assert decide(empty).feasible

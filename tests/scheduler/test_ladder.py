@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from olston.errors import UnknownNameError
@@ -14,7 +16,7 @@ from tests.scheduler.cases import MAP, base, channel, delta, operator, output, p
 
 def test_prunings_are_given_up_in_the_order_of_the_design() -> None:
     kept = [set(r.prunings.sections) for r in rungs(SECTIONS, False)]
-    given_up = [before - after for before, after in zip(kept, kept[1:], strict=False)]
+    given_up = [before - after for before, after in pairwise(kept)]
     assert given_up == [{"6.2.4"}, {"6.3"}, {"6.2.3"}, {"6.1"}, {"6.2.1", "6.2.2"}]
     assert kept[-1] == set()
 

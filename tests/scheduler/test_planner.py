@@ -193,7 +193,9 @@ def test_the_same_operator_on_the_same_operands_is_one_invocation() -> None:
 
 
 def test_deciding_imports_no_spark() -> None:
-    script = "import sys, olston.cli, olston.scheduler.decide, olston.scheduler.simulate.compare, olston.scheduler.exact;"
+    script = (
+        "import sys, olston.cli, olston.scheduler.decide, olston.scheduler.simulate.compare, olston.scheduler.exact;"
+    )
     script += "from olston.project import EXAMPLES, find_workflow; [find_workflow(n) for n in EXAMPLES];"
     script += "sys.exit('pyspark' in sys.modules or 'delta' in sys.modules)"
     root = Path(__file__).parents[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -162,7 +163,10 @@ FAULTS: dict[str, tuple[Callable[[Case], None], str]] = {
     "a channel that reads itself": (add("operators", operator("x", {"m": "B"}, "m", "B")), "cycle: m → m"),
     "an operator that reads nothing": (add("operators", operator("x", {"a": ""}, "m", "B")), "'x': it reads nothing"),
     "an operator without inputs": (put("operators", 0, "inputs", value=[]), r"operators\[0\].inputs"),
-    "two bases of one input": (put("operators", 0, "inputs", 0, "kinds", value=["B", "B"]), "map.b.*a base and a delta"),
+    "two bases of one input": (
+        put("operators", 0, "inputs", 0, "kinds", value=["B", "B"]),
+        "map.b.*a base and a delta",
+    ),
     "too few weights": (put("operators", 2, "cost", "per_operand", value=[1]), "join.b.*1 weights for 2 operands"),
     "too few size weights": (put("operators", 2, "outputs", 0, "size", value=[1]), "join.b.*size of 'c'.*1 weights"),
     "the same block in two sizes": (add("blocks", base("a", 0, size=2)), "a: B.*size 1.0 and with size 2.0"),
@@ -278,7 +282,24 @@ def test_what_a_file_calls_d_plus_is_a_delta_without_deletions() -> None:
     assert made.blocks["a"][0].kind == MONOTONE
 
 
-SPOILED: list[Any] = [None, True, -1, 0, 3, 1e308, float("nan"), float("inf"), 10**400, "", "c1", "zz", [], {}, [[]], [[0.0]]]
+SPOILED: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    3,
+    1e308,
+    float("nan"),
+    float("inf"),
+    10**400,
+    "",
+    "c1",
+    "zz",
+    [],
+    {},
+    [[]],
+    [[0.0]],
+]
 
 
 def places(part: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -307,7 +328,5 @@ def test_a_spoiled_case_raises_nothing_but_errors_of_olston(data: st.DataObject)
             part.append(deepcopy(part[last]))
         else:
             part.reverse()
-    try:
+    with suppress(OlstonError):
         decide(load(made), replan=False)
-    except OlstonError as error:
-        assert str(error)

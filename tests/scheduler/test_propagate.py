@@ -91,7 +91,11 @@ def test_every_base_that_a_plan_of_bases_reads_meets_the_demand_on_its_channel(s
         operator("d.b", {"c": "B", "b": "B"}, "d", "B", 1.0),
         operator("e.b", {"c": "B"}, "e", "B", 1.0),
     )
-    bounds = [stale("d", 0, random.randint(0, 9)), stale("e", 1, random.randint(0, 9)), apart("d", random.randint(0, 9))]
+    bounds = [
+        stale("d", 0, random.randint(0, 9)),
+        stale("e", 1, random.randint(0, 9)),
+        apart("d", random.randint(0, 9)),
+    ]
     blocks = [base(n, t) for n in arrivals for t in arrivals[n]]
     given_ = problem(20, arrivals, *shape, *bounds, output("d", accepts="B"), output("e", accepts="B"), *blocks)
     given_ = replace(given_, network=bases_only(given_.network))

@@ -1,0 +1,180 @@
+"""`olston plan --problem`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olston.cli import main
+from olston.errors import ProblemError
+from tests.scheduler.cases import MAP, case, delta, output, stale
+
+ROOT = Path(__file__).parents[2]
+PROBLEMS = ROOT / "tests" / "data" / "problems.json"
+LISTED = {c["id"]: c for c in json.loads(PROBLEMS.read_text())["cases"]}
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+def answers(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run("plan", "--json", *arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_case_of_the_file_is_answered_at_the_listed_minimum(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answers(capsys, "--problem", str(PROBLEMS))
+    assert [a["id"] for a in found] == list(LISTED)
+    for answer in found:
+        expected = LISTED[answer["id"]]["expected"]
+        assert answer["feasible"] == expected["feasible"]
+        if not expected["feasible"]:
+            assert answer["why"]
+            continue
+        assert answer["cost"] == pytest.approx(expected["cost"])
+        assert sum(i["cost"] for i in answer["invocations"]) == pytest.approx(expected["cost"])
+        assert sorted(answer["repaired"]) == sorted(expected["repaired"])
+        if expected["unique_invocations"]:
+            assert sorted(map(plain, answer["invocations"])) == sorted(map(plain, expected["invocations"]))
+            assert answer["holds_after"] == expected["holds_after"]
+
+
+def plain(invocation: dict[str, Any]) -> str:
+    return json.dumps({k: invocation[k] for k in ("operator", "channel", "operands", "results")}, sort_keys=True)
+
+
+def test_a_case_is_answered_by_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answers(capsys, "--problem", str(PROBLEMS), "--case", "problem05")
+    assert found["id"] == "problem05"
+    expected = LISTED["problem05"]["expected"]
+    assert set(expected) - {"unique_invocations"} <= set(found)
+    assert set(expected["invocations"][0]) <= set(found["invocations"][0])
+    assert set(found["evidence"]) == {"due", "slack", "alternatives"}
+
+
+def test_a_file_of_one_case_is_answered_by_one_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(LISTED["problem05"]))
+    assert answers(capsys, "--problem", str(file))["cost"] == pytest.approx(LISTED["problem05"]["expected"]["cost"])
+    file.write_text(json.dumps({"cases": [LISTED["problem05"]]}))
+    assert isinstance(answers(capsys, "--problem", str(file)), list)
+
+
+def test_an_infeasible_case_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answers(capsys, "--problem", str(PROBLEMS), "--case", "problem24")
+    assert found["feasible"] is False
+    assert found["cost"] is None
+    assert found["invocations"] == []
+    assert found["outputs"] == ["c2"]
+    assert "c2" in found["why"]
+
+
+def test_prunings_are_turned_on_and_the_rung_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answers(capsys, "--problem", str(PROBLEMS), "--case", "problem05")
+    assert (found["rung"], found["prunings"]) == (0, [])
+    found = answers(capsys, "--problem", str(PROBLEMS), "--case", "problem05", "--prunings", "6.2.2, 6.2.1")
+    assert found["prunings"] == ["6.2.1", "6.2.2"]
+    found = answers(capsys, "--problem", str(PROBLEMS), "--prunings", "all")
+    assert all(isinstance(a["rung"], int) for a in found if a["feasible"])
+    for answer in found:
+        expected = LISTED[answer["id"]]["expected"]
+        assert answer["feasible"] == expected["feasible"]
+        assert not answer["feasible"] or answer["cost"] >= expected["cost"] * (1 - 1e-9)
+
+
+def test_without_json_a_person_sees_steps_slack_and_alternatives(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "--problem", str(PROBLEMS), "--case", "problem06") == 0
+    text = capsys.readouterr().out
+    for word in ("problem06", "due", "steps", "join1.l", "left of each bound", "rejected", "dearer by"):
+        assert word in text
+
+
+def test_nothing_due_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "calm.json"
+    file.write_text(json.dumps(case(7, {"a": [0, 5]}, *MAP, output("c", 0))))
+    assert run("plan", "--problem", str(file)) == 0
+    assert "nothing is due" in capsys.readouterr().out
+    assert answers(capsys, "--problem", str(file))["cost"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--problem", "nowhere.json"], "nowhere.json"),
+        (["--problem", str(PROBLEMS), "--case", "problem99"], "problem99"),
+        (["--problem", str(PROBLEMS), "--prunings", "6.9"], "6.9"),
+        (["--problem", str(ROOT / "README.md")], "not JSON"),
+        ([], "--problem"),
+    ],
+)
+def test_errors_go_to_stderr_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run("plan", *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: [")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_errors_are_json_too_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "--problem", "nowhere.json", "--json") == 2
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["code"] == "BAD_PROBLEM"
+    assert "nowhere.json" in err
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(ProblemError):
+        main(["--debug", "plan", "--problem", "nowhere.json"])
+    assert run("plan", "--problem", "nowhere.json") == 2
+
+
+def test_as_a_program_it_exits_with_2_and_shows_a_traceback_only_in_debug() -> None:
+    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "olston", *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    wrong = program("plan", "--problem", "nowhere.json")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Traceback" not in wrong.stderr
+    debug = program("--debug", "plan", "--problem", "nowhere.json")
+    assert debug.returncode != 0
+    assert "Traceback" in debug.stderr
+    right = program("plan", "--problem", str(PROBLEMS), "--case", "problem05", "--json")
+    assert right.returncode == 0
+    assert json.loads(right.stdout)["id"] == "problem05"
+
+
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "--help") == 0
+    assert "olston plan --problem" in capsys.readouterr().out
+
+
+def test_a_case_that_one_step_repairs_reads_as_the_format_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(case(7, {"a": [0, 5]}, *MAP, stale("c", 0), output("c", 0), delta("a", [0], [5]))))
+    found = answers(capsys, "--problem", str(file))
+    source = {"channel": "a", "kind": "D", "source": [[0.0]], "target": [[5.0]]}
+    made = {"channel": "c", "kind": "D", "source": [[0.0]], "target": [[5.0]]}
+    step = found["invocations"][0]
+    assert {k: step[k] for k in ("operator", "channel", "operands", "results", "cost")} == {
+        "operator": "map.i",
+        "channel": "c",
+        "operands": [source],
+        "results": [made],
+        "cost": 2.0,
+    }
+    assert found["emitted"] == {"c": [made]}
+    assert found["holds_after"] == {"c": [[5.0]]}

@@ -8,6 +8,7 @@ the slice of entries that came through it in every base and consumer content dow
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from olston.block import BASE, Block
 from olston.constraints import Inconsistency, Staleness
@@ -25,6 +26,7 @@ class Bounds:
         self._staleness, self._whole = network.declared.staleness, network.declared.whole
         self._slices, self._bounded = network.declared.slices, network.declared.bounded
         self._ends: dict[tuple[str, Stamp], Stamp] = {}
+        self._spans: dict[tuple[str, Provenance], tuple[Stamp, Stamp]] = {}
         self._readable: dict[tuple[str, bool, Provenance], bool] = {}
 
     def readable(self, block: Block) -> bool:
@@ -74,17 +76,22 @@ class Bounds:
             end = until if end is None or until < end else end
         return newest is None or end is None or newest < end + part.declared.bound
 
+    def span(self, channel: str, target: Provenance) -> tuple[Stamp, Stamp]:
+        """`T⁺` and `T⁻` of a provenance on `channel`, remembered; `(-∞, ∞)` if it claims nothing."""
+        key = (channel, target)
+        found = self._spans.get(key)
+        if found is None:
+            newest, end = -inf, inf
+            for name, low, high in zip(self.network.inputs[channel], target.oldest, target.newest, strict=True):
+                if low is not None and high is not None:
+                    newest, end = max(newest, high), min(end, self.end(name, low))
+            found = self._spans[key] = (newest, end)
+        return found
+
     def consistent(self, channel: str, target: Provenance) -> bool:
         """`T⁺ < T⁻` for a provenance on `channel`."""
-        newest: Stamp | None = None
-        end: Stamp | None = None
-        for name, low, high in zip(self.network.inputs[channel], target.oldest, target.newest, strict=True):
-            if low is None or high is None:
-                continue
-            until = self.end(name, low)
-            newest = high if newest is None or high > newest else newest
-            end = until if end is None or until < end else end
-        return newest is None or end is None or newest < end
+        newest, end = self.span(channel, target)
+        return newest < end
 
     def end(self, channel: str, stamp: Stamp) -> Stamp:
         """`t⁻`, remembered."""

@@ -92,13 +92,20 @@ class Candidates:
 
     def _invoke(self, variant: Variant, choice: Sequence[Operands], settled: Settled, found: list[Entry]) -> None:
         """Add the results of `variant` on `choice` to `found`, unless they are settled or not consistent."""
-        signature = variant.signature
-        source, target = self._step(variant, choice)
-        delta, outputs = signature.writes != BASE, variant.outputs
+        signature, outputs = variant.signature, variant.outputs
+        delta = signature.writes != BASE
+        steps = [
+            step(reads.link, part) if part else self._nothing(channel)
+            for channel, reads, part in zip(variant.inputs, signature.reads, choice, strict=True)
+        ]
         if signature.sync and not (
-            self._bounds.consistent(outputs[0], target) and (not delta or self._bounds.consistent(outputs[0], source))
+            self._together(variant.inputs, [new for _, new in steps])
+            and (not delta or self._together(variant.inputs, [old for old, _ in steps]))
         ):
             return
+        source, target = steps[0]
+        for old, new in steps[1:]:
+            source, target = source + old, target + new
         operands = choice[0] if len(choice) == 1 else tuple(e for part in choice for e in part)
         kind = signature.writes
         if signature.monotone and kind == DELTA and all(e.block.kind in (MONOTONE, BASE) for e in operands):
@@ -121,29 +128,16 @@ class Candidates:
             if result.channel in self._within and result.key not in settled:
                 found.append(Entry(result, plan, total, made_by, operands))
 
-    def _step(self, variant: Variant, choice: Sequence[Operands]) -> Step:
-        """`source ▷ target` of the result: the steps of all inputs, concatenated."""
-        if len(choice) == 1:
-            return step(variant.signature.reads[0].link, choice[0])
-        source: Provenance | None = None
-        target: Provenance | None = None
-        for channel, reads, part in zip(variant.inputs, variant.signature.reads, choice, strict=True):
-            if not part:
-                old = new = self._nothing(channel)
-            else:
-                old, new = step(reads.link, part)
-            if source is None or target is None:
-                source, target = old, new
-            else:
-                source, target = source + old, target + new
-        assert source is not None and target is not None
-        return source, target
+    def _together(self, channels: Sequence[str], parts: Sequence[Provenance]) -> bool:
+        """Whether provenances of several channels are consistent when concatenated: `T⁺ < T⁻` over all."""
+        spans = [self._bounds.span(channel, part) for channel, part in zip(channels, parts, strict=True)]
+        return max(newest for newest, _ in spans) < min(end for _, end in spans)
 
-    def _nothing(self, channel: str) -> Provenance:
+    def _nothing(self, channel: str) -> Step:
         found = self._unclaimed.get(channel)
         if found is None:
             found = self._unclaimed[channel] = Provenance.unclaimed(len(self._inputs[channel]))
-        return found
+        return found, found
 
 
 def step(link: Link, part: Operands) -> Step:

@@ -2,14 +2,14 @@
 
 A bound on an output says how old what feeds it may be at most. On a channel with several consumers the
 loosest demand is the sound one for generating. Staleness is carried as a *floor* under `T[i]⁻`; the
-paper's clamp to the inconsistency bound is unsound while inputs are idle, so the floor is raised only
-by what the consumer's freshest entry must reflect at least.
+paper's clamp to the inconsistency bound is unsound while inputs are idle; what holds is that nothing may
+end before what the consumer's freshest entry must reflect at least, less that bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.bounds import Bounds
@@ -21,10 +21,11 @@ ANY: Stamp = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a block must meet to be of use: `floors[i] ≤ T[i]⁻`, and `T⁺ < T⁻ + inconsistency`."""
+    """What a block must meet to be of use: `floors[i] ≤ T[i]⁻`, `above < T⁻`, and `T⁺ < T⁻ + inconsistency`."""
 
     floors: tuple[Stamp, ...]
     inconsistency: Stamp = float("inf")
+    above: Stamp = ANY
 
     def met_by(self, bounds: Bounds, inputs: tuple[str, ...], target: Provenance) -> bool:
         newest: Stamp = ANY
@@ -36,17 +37,17 @@ class Demand:
             if end < floor:
                 return False
             newest, earliest = max(newest, high), min(earliest, end)
-        return newest < earliest + self.inconsistency
+        return self.above < earliest and newest < earliest + self.inconsistency
 
     def loosened(self, other: Demand) -> Demand:
         """What meets this demand or the other."""
         floors = tuple(min(a, b) for a, b in zip(self.floors, other.floors, strict=True))
-        return Demand(floors, max(self.inconsistency, other.inconsistency))
+        return Demand(floors, max(self.inconsistency, other.inconsistency), min(self.above, other.above))
 
     def tightened(self, other: Demand) -> Demand:
         """What meets this demand and the other."""
         floors = tuple(max(a, b) for a, b in zip(self.floors, other.floors, strict=True))
-        return Demand(floors, min(self.inconsistency, other.inconsistency))
+        return Demand(floors, min(self.inconsistency, other.inconsistency), max(self.above, other.above))
 
 
 def demands(network: Network, bounds: Bounds, due: Iterable[str], within: frozenset[str]) -> dict[str, Demand]:
@@ -60,7 +61,7 @@ def demands(network: Network, bounds: Bounds, due: Iterable[str], within: frozen
             own = own.tightened(asked[channel])
         found[channel] = own = _raised(network, bounds, channel, own)
         for feed, offset in network.feeds.get(channel, ()):
-            part = Demand(own.floors[offset : offset + len(network.inputs[feed])], own.inconsistency)
+            part = replace(own, floors=own.floors[offset : offset + len(network.inputs[feed])])
             asked[feed] = asked[feed].loosened(part) if feed in asked else part
     return found
 
@@ -75,7 +76,7 @@ def declared(network: Network, bounds: Bounds, channel: str) -> Demand:
 
 
 def _raised(network: Network, bounds: Bounds, channel: str, demand: Demand) -> Demand:
-    """Raise all floors to what the freshest entry must reflect at least, less the inconsistency allowed."""
+    """Nothing may end before what the freshest entry must reflect at least, less the inconsistency allowed."""
     if demand.inconsistency == float("inf"):
         return demand
     newest = ANY
@@ -84,4 +85,4 @@ def _raised(network: Network, bounds: Bounds, channel: str, demand: Demand) -> D
             # T[i]⁻ ≥ floor: the oldest snapshot reflected is the last one that began before the floor, or a later one
             line = bounds.history.timelines[source]
             newest = max(newest, line.snapshot_before(floor) if floor <= bounds.history.now else line.newest)
-    return Demand(tuple(max(f, newest - demand.inconsistency) for f in demand.floors), demand.inconsistency)
+    return replace(demand, above=max(demand.above, newest - demand.inconsistency))

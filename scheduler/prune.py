@@ -29,6 +29,7 @@ class Scene:
     within: frozenset[str]
     existing: dict[str, list[Block]] = field(default_factory=dict)
     enumerated: dict[tuple[object, ...], list[Provenance]] = field(default_factory=dict)
+    _met: dict[tuple[str, Provenance], bool] = field(default_factory=dict)
 
     @cached_property
     def frontiers(self) -> dict[str, set[Provenance] | None]:
@@ -57,8 +58,12 @@ class Scene:
 
     def meets_demand(self, block: Block) -> bool:
         """Whether the propagated constraints let `block` be of use downstream."""
-        inputs = self.problem.network.inputs[block.channel]
-        return self.demands[block.channel].met_by(self.bounds, inputs, block.target)
+        key = (block.channel, block.target)
+        met = self._met.get(key)
+        if met is None:
+            inputs = self.problem.network.inputs[block.channel]
+            met = self._met[key] = self.demands[block.channel].met_by(self.bounds, inputs, block.target)
+        return met
 
 
 def old_blocks(scene: Scene) -> None:

@@ -25,10 +25,11 @@ def live(
     channels: Iterable[str] | None = None,
 ) -> dict[str, list[Block]]:
     """The blocks that plans can still use, by channel; `channels` limits the look to some and all that feeds them."""
-    chosen = network.inputs if channels is None else channels
+    chosen = sorted(network.inputs if channels is None else channels, key=network.order.__getitem__)
+    alongside = _alongside(network, blocks, chosen)
     stands: dict[str, set[Provenance]] = {}
     kept: dict[str, list[Block]] = {}
-    for channel in sorted(chosen, key=network.order.__getitem__, reverse=True):
+    for channel in reversed(chosen):
         own, points = blocks.get(channel, ()), stands.setdefault(channel, set())
         held = holds.get(channel)
         if held is not None:
@@ -36,7 +37,7 @@ def live(
         if held is not None and channel not in network.read:
             mine = _for_the_consumer(network, channel, own, held)
         elif len(network.inputs[channel]) == 1:
-            mine = _between(own, points)
+            mine = _between(own, points, alongside.get(channel, set()))
         else:
             mine = _not_passed(own, points)
         if mine:
@@ -46,6 +47,21 @@ def live(
             parts = (t.part(positions) for t in _ends(mine, points))
             stands.setdefault(feed, set()).update(p for p in parts if not p.has_empty_entry)
     return kept
+
+
+def _alongside(
+    network: Network, blocks: Mapping[str, Sequence[Block]], channels: Sequence[str]
+) -> dict[str, set[Provenance]]:
+    """Where the newest base of a derived channel upstream stands: from there a step may run through both without
+    bringing that base forward first."""
+    found: dict[str, set[Provenance]] = {}
+    for channel in channels:
+        feeds = network.feeds.get(channel, ())
+        if len(feeds) == 1 and feeds[0][0] in network.feeds:
+            feed = feeds[0][0]
+            newest = _newest(b.target for b in blocks.get(feed, ()) if b.is_base)
+            found[channel] = found.get(feed, set()).union(newest)
+    return found
 
 
 def _ends(blocks: Sequence[Block], stands: set[Provenance]) -> set[Provenance]:
@@ -71,12 +87,12 @@ def _bases(blocks: Sequence[Block], stands: Iterable[Provenance]) -> list[Block]
     return [bases[t] for t in keep]
 
 
-def _between(blocks: Sequence[Block], stands: set[Provenance]) -> list[Block]:
+def _between(blocks: Sequence[Block], stands: set[Provenance], alongside: set[Provenance]) -> list[Block]:
     """Of a channel with one pathway, whose points are in order: bases, and one delta of each kind between
     neighbours."""
     # content that mixes several snapshots stands nowhere: no delta of this channel starts there
     stands = {s for s in stands if len(s[0]) == 1}
-    bases = _bases(blocks, stands)
+    bases = _bases(blocks, stands | {b.target for b in blocks if b.is_base and b.target in alongside})
     deltas = [b for b in blocks if not b.is_base]
     points = stands | {b.target for b in bases} | set(_newest(b.target for b in deltas))
     inner = sorted(points, key=lambda t: (t.oldest, t.newest))

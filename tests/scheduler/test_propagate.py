@@ -53,11 +53,11 @@ def test_without_bounds_nothing_is_asked() -> None:
     assert demand(problem(9, A, *MAP, output("c")), "a") == Demand((ANY,))
 
 
-def test_consistency_raises_the_floor_only_by_what_the_freshest_entry_must_reflect() -> None:
+def test_nothing_may_end_before_what_the_freshest_entry_must_reflect_less_the_inconsistency() -> None:
     given_ = problem(100, {"a": [0, 50], "b": [0, 3]}, *JOIN, stale("c", 0), apart("c", 10), output("c", 0, 0))
-    assert demand(given_, "c").floors == (100, 40)  # a reflects 50 at least
+    assert demand(given_, "c") == Demand((100, ANY), 10, above=40)  # a reflects 50 at least
     idle = problem(100, {"a": [0, 5], "b": [0, 3]}, *JOIN, stale("c", 0), apart("c", 10), output("c", 0, 0))
-    assert demand(idle, "b").floors == (-5,)  # and not 100 − 10
+    assert demand(idle, "b") == Demand((ANY,), 10, above=-5)  # and not 100 − 10
 
 
 times = st.lists(st.integers(1, 30), unique=True, max_size=4).map(lambda t: [0.0, *map(float, sorted(t))])

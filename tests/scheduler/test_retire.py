@@ -111,13 +111,7 @@ def test_most_blocks_leave_planning(name: str) -> None:
     assert left < blocks / 2
 
 
-DEARER = "the base of counts that the deltas of pairs#counts lead on from is retired: plans cost several times as much"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.xfail(reason=DEARER)) if n == "search_preprocessing" else n for n in EXAMPLES],
-)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_lose_no_cheaper_plan_by_retirement(name: str) -> None:
     everything, few, _, _ = compare_example(name)
     assert few <= everything * 1.000001

@@ -1,6 +1,5 @@
 PYTHON ?= python3
-# Starting two workers costs 4 s; worth it once the tests take longer than that.
-WORKERS ?= 0
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -25,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-test: $(STAMP) ## run the tests (WORKERS=2 for two processes, ARGS="-k planner" for some)
+test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(STAMP) ## ruff check, ruff format --check, mypy

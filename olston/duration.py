@@ -52,16 +52,17 @@ def _parse(text: str) -> int:
         return microseconds(float(text))
     except ValueError:
         pass
-    total, position = 0.0, 0
+    sign, position = (-1, text.index("-") + 1) if text.lstrip().startswith("-") else (1, 0)
+    total, start = 0.0, position
     while match := _PART.match(text, position):
         unit = _SPELLINGS.get(match[2].lower())
         if unit is None:
             break
         total += float(match[1]) * unit
         position = match.end()
-    if position != len(text) or not text.strip():
+    if position != len(text) or position == start:
         raise DurationError(f"{text!r}: not a duration; write for example '90 s', '5 min', '4 hours', '1 day 12 h'.")
-    return round(total)
+    return sign * round(total)
 
 
 def show_duration(span: float) -> str:

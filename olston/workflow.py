@@ -82,6 +82,8 @@ class Workflow:
             raise WorkflowError(f"{name}: give files= or table=, not both.")
         if poll is not None and files is None and table is None:
             raise WorkflowError(f"{name}: poll= needs files= or table= to follow.")
+        if poll is not None and microseconds(poll) <= 0:
+            raise WorkflowError(f"{name}: poll={poll!r}; a source is polled every so often, say '5 min'.")
         columns = None if key is None else names(key)
         if order is not None and columns is None:
             raise WorkflowError(f"{name}: order= says which row of a key is newest; give key= too.")
@@ -159,6 +161,8 @@ class Workflow:
     ) -> Channel:
         """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds."""
         found = self._derived(channel, "output")
+        if found.name in self.outputs:
+            raise WorkflowError(f"output({found.name}): declared twice; keep one of them.")
         if feed is None:
             accepts = frozenset({BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)})
         else:
@@ -227,6 +231,12 @@ class Workflow:
                 graph.add_edges_from((i, o) for i in operation.inputs for o in operation.outputs)
         return graph
 
+    def check(self) -> list[str]:
+        """What is odd about this workflow, in sentences; raises `InfeasibleError` if no plan could keep its bounds."""
+        from olston.scheduler.check import check  # the planner knows workflows, not the other way round
+
+        return check(self)
+
     def _derived(self, channel: Channel | str, verb: str) -> Channel:
         found = self.channel(channel)
         if found.is_source:
@@ -239,8 +249,8 @@ class Workflow:
         return found
 
     def _add(self, channel: Channel) -> Channel:
-        if not channel.name or any(c in channel.name for c in "> \t\n"):
-            raise WorkflowError(f"{channel.name!r}: a channel's name is not empty and has no blanks and no '>'.")
+        if not channel.name or any(c in channel.name for c in ">→ \t\n"):
+            raise WorkflowError(f"{channel.name!r}: a name is not empty and has no blanks, no '>' and no '→'.")
         if channel.name in self.channels:
             raise WorkflowError(f"{channel.name}: workflow {self.name!r} has this channel already; names are unique.")
         if not channel.internal and "#" in channel.name:

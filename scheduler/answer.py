@@ -44,5 +44,6 @@ def show_invocation(step: Invocation) -> dict[str, Any]:
         "channel": step.operator.outputs[0],
         "operands": [show_block(b) for b in step.operands],
         "results": [show_block(b) for b in step.results],
+        "rows": [b.rows for b in step.results],
         "cost": step.cost,
     }

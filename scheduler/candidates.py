@@ -46,13 +46,16 @@ class Candidates:
                 continue
             reads, foreign = variant.signature.reads, variant.foreign
             mine = self._with(entry, position, reads[i], settled, foreign)
-            if not mine:
-                continue
-            options = [
-                mine if j == i else self._any(variant.inputs[j], reads[j], settled, foreign) for j in range(len(reads))
-            ]
-            for choice in product(*options):
-                self._invoke(variant, choice, settled, found)
+            if len(reads) == 1:
+                for part in mine:
+                    self._invoke(variant, (part,), settled, found)
+            elif mine:
+                options = [
+                    mine if j == i else self._any(variant.inputs[j], reads[j], settled, foreign)
+                    for j in range(len(reads))
+                ]
+                for choice in product(*options):
+                    self._invoke(variant, choice, settled, found)
         return found
 
     def _with(self, entry: Entry, position: int, reads: Reads, settled: Settled, foreign: bool) -> list[Operands]:
@@ -103,15 +106,14 @@ class Candidates:
             and (not delta or self._together(variant.inputs, [old for old, _ in steps]))
         ):
             return
-        source, target = steps[0]
-        for old, new in steps[1:]:
-            source, target = source + old, target + new
-        operands = choice[0] if len(choice) == 1 else tuple(e for part in choice for e in part)
+        (source, target), operands = steps[0], choice[0]
+        for (old, new), part in zip(steps[1:], choice[1:], strict=True):
+            source, target, operands = source + old, target + new, operands + part
         kind = signature.writes
         if signature.monotone and kind == DELTA and all(e.block.kind in (MONOTONE, BASE) for e in operands):
             kind = MONOTONE
         keys = [(channel, kind, source if delta else None, target) for channel in outputs]
-        if all(key in settled for key in keys):
+        if keys[0] in settled and all(key in settled for key in keys):
             return
         plan, total = self._ledger.join(operands)
         blocks = tuple([e.block for e in operands])

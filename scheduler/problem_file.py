@@ -36,10 +36,14 @@ def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Prob
     if not isinstance(cases, list):
         raise ProblemError(f"{path}: 'cases' is a list of cases, not {type(cases).__name__}.")
     named = [(_case_name(case, i), case) for i, case in enumerate(cases)]
+    names = [name for name, _ in named]
+    for name in names:
+        if names.count(name) > 1:
+            raise ProblemError(f"{path}: two cases have the id {name!r}.")
     if only is not None:
         chosen = [(name, case) for name, case in named if name == only]
         if not chosen:
-            raise unknown("case", only, [name for name, _ in named], str(path))
+            raise unknown("case", only, names, str(path))
         named, several = chosen, False
     return [(name, load(case, name)) for name, case in named], several
 
@@ -262,6 +266,8 @@ def conversions(channel: ChannelPart) -> Iterator[Variant]:
     yield variant("c.BD", (BASE, BASE), Link.PRECEDES, DELTA, lambda r: abs(r[1] - r[0]))
     yield chain(DELTA)
     for label, part in channel.weak.items():
+        if not label or label in _KINDS:
+            raise ProblemError(f"channel {name!r}: a weak kind cannot be named {label!r}; that is another kind.")
         kind, expand = weak(label), part.expand
         made = {
             "wB": variant(f"c.{label}B", (BASE, kind), Link.RELAXED, BASE, lambda r, e=expand: r[0] + e * r[1]),  # type: ignore[misc]

@@ -173,7 +173,9 @@ def not_dominated(scene: Scene, block: Block) -> bool:
 def _rivals(block: Block) -> tuple[object, ...]:
     if block.source is None:
         return (block.channel, block.kind)
-    footprint = tuple(old == new for old, new in zip(block.source, block.target, strict=True))
+    if len(block.target) == 1:
+        return (block.channel, block.kind, block.source)
+    footprint = tuple([old == new for old, new in zip(block.source, block.target, strict=True)])
     return (block.channel, block.kind, block.source, footprint)
 
 
@@ -205,6 +207,9 @@ class Prunings:
         chosen = set(sections)
         for section in sorted(chosen - {p.section for p in pruners}):
             raise unknown("pruning", section, [p.section for p in pruners])
+        # 6.2.4 asks whether what exists meets the propagated constraints; alone it loses plans (DESIGN 6)
+        if "6.2.3" not in chosen:
+            chosen.discard("6.2.4")
         self._pruners = [p for p in pruners if p.section in chosen]
         self.sections = tuple(p.section for p in self._pruners)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from olston.block import BASE, DELTA, MONOTONE, Kind
@@ -16,22 +17,23 @@ class Settled:
 
     def __init__(self) -> None:
         self.entries: dict[tuple[object, ...], Entry] = {}
-        self._of: dict[tuple[str, Kind], list[Entry]] = {}
-        self._starting: dict[tuple[str, Kind, Provenance], list[Entry]] = {}
-        self._ending: dict[tuple[str, Kind, Provenance], list[Entry]] = {}
+        self._of: defaultdict[tuple[str, Kind], list[Entry]] = defaultdict(list)
+        self._starting: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
+        self._ending: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
 
     def __contains__(self, key: tuple[object, ...]) -> bool:
         return key in self.entries
 
     def add(self, entry: Entry) -> None:
         block = entry.block
+        channel, source, target = block.channel, block.source, block.target
         self.entries[block.key] = entry
         # a Δ operand also takes a Δ⁺
         for kind in (DELTA, MONOTONE) if block.kind == MONOTONE else (block.kind,):
-            self._of.setdefault((block.channel, kind), []).append(entry)
-            self._ending.setdefault((block.channel, kind, block.target), []).append(entry)
-            if block.source is not None:
-                self._starting.setdefault((block.channel, kind, block.source), []).append(entry)
+            self._of[channel, kind].append(entry)
+            self._ending[channel, kind, target].append(entry)
+            if source is not None:
+                self._starting[channel, kind, source].append(entry)
 
     def of(self, channel: str, kind: Kind) -> Sequence[Entry]:
         """All blocks that may stand where `kind` is read on `channel`."""

@@ -43,6 +43,8 @@ class Aggregate(Widget):
                     f"{self.name}: column {column!r} is {aggregation!r}; give an aggregate such as ol.count() "
                     "or ol.agg(expr)."
                 )
+            if column in self.by:
+                raise WorkflowError(f"{self.name}: {column!r} is grouped by already; name the aggregate otherwise.")
 
     @property
     def functions(self) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """The command line. Each verb is a module; this one puts them together and turns errors into messages.
 
-Exit codes: 0 done; 1 an unexpected failure; 2 wrong usage or bad input; 3 no plan can keep the promises.
+Exit codes: 0 done, also if `plan --problem` answers that there is no plan; 1 an unexpected failure; 2 wrong usage or
+bad input; 3 no plan can keep the promises of a workflow.
 """
 
 from __future__ import annotations

@@ -58,6 +58,7 @@ def simulate(
     file = rates if rates is not None else folder / "rates.toml"
     if rates is None and not file.exists():
         raise RatesError(f"{workflow}: no {file.name} beside it; write one, or give --rates FILE.")
+    found.check()
     setting = parse_setting(set_, found) if set_ is not None else None
     default = POLICY_SPAN if policies else 10 * UNITS["week"]
     span = default if weeks is None else int(weeks * UNITS["week"])

@@ -147,12 +147,19 @@ BAD: dict[str, tuple[Callable[[Workflow], object], type[OlstonError], str]] = {
     ),
     "an unknown option": (lambda wf: wf.channel("pages").map("m", same, polcy="full"), OptionError, "policy"),
     "an unknown kind in a feed": (
-        lambda wf: wf.output("output", feed={"B", "D"}), UnknownNameError, "kind of block 'D': no such kind of block",
+        lambda wf: wf.output("digests", feed={"B", "D"}), UnknownNameError, "kind of block 'D': no such kind of block",
     ),
     "a weak kind that the channel does not have in a feed": (
         lambda wf: wf.output("counts", feed={"δ_increment(sit)"}), UnknownNameError, "did you mean 'δ_increment(site)'",
     ),
-    "a feed of nothing": (lambda wf: wf.output("output", feed=set()), WorkflowError, "at least one kind"),
+    "an output declared twice": (lambda wf: wf.output("output"), WorkflowError, "declared twice"),
+    "a poll of no time": (lambda wf: wf.source("s", files="x/*.parquet", poll=0), WorkflowError, "every so often"),
+    "an aggregate named like its group": (
+        lambda wf: wf.channel("pages").aggregate("n", by="site", site=ol.count()), WorkflowError, "grouped by already",
+    ),
+    "a name with the planner's arrow": (lambda wf: wf.source("→output"), WorkflowError, "no '→'"),
+    "a bound before nothing": (lambda wf: wf.bound_inconsistency("digests", "-1 day"), ConstraintError, "negative"),
+    "a feed of nothing": (lambda wf: wf.output("digests", feed=set()), WorkflowError, "at least one kind"),
     "a join of an unknown sort": (
         lambda wf: wf.channel("digests").join("j", wf.channel("scores"), on="site", how="outer"),
         WorkflowError, "'inner' or 'left'",

@@ -10,7 +10,7 @@ from olston.errors import UnknownNameError
 from olston.scheduler.decide import decide
 from olston.scheduler.ladder import rungs
 from olston.scheduler.problem import Problem
-from olston.scheduler.prune import SECTIONS
+from olston.scheduler.prune import SECTIONS, Prunings
 from tests.scheduler.cases import MAP, base, channel, delta, operator, output, problem, stale
 
 
@@ -124,10 +124,15 @@ def test_a_case_that_only_a_lower_rung_solves_is_solved_and_says_so(section: str
 
 @pytest.mark.parametrize("section", CASES)
 def test_that_pruning_alone_is_what_hides_the_plan(section: str) -> None:
-    alone = decide(CASES[section], [section])
+    alone = decide(CASES[section], [section, "6.2.3"] if section == "6.2.4" else [section])
     assert alone.rung is not None
     assert alone.rung.number == 1
-    assert alone.rung.prunings.sections == ()
+    assert section not in alone.rung.prunings.sections
+
+
+def test_overkill_is_looked_for_only_together_with_the_propagated_constraints() -> None:
+    assert Prunings(["6.2.4", "6.3"]).sections == ("6.3",)
+    assert Prunings(["6.2.3", "6.2.4"]).sections == ("6.2.3", "6.2.4")
 
 
 @pytest.mark.parametrize("section", CASES)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from olston.block import Block
 from olston.provenance import Provenance
-from olston.scheduler.infeasible import Infeasible, diagnose
+from olston.scheduler.infeasible import Infeasible, cannot_start, diagnose
 from olston.scheduler.ladder import Rung, rungs
 from olston.scheduler.network import Recompute
 from olston.scheduler.plan import Entry, Invocation
@@ -62,6 +62,8 @@ def decide(
         return Decision(wanted)
     again = len(wanted) > 1 if replan is None else replan
     reluctant = any(v.recompute is Recompute.LAST_RESORT for v in problem.network.reluctant)
+    if any(cannot_start(problem, channel) for channel in wanted):
+        return Decision(wanted, infeasible=diagnose(problem, wanted))
     for rung in rungs(prunings, reluctant):
         solution = Solver(problem, wanted, rung.prunings, last_resort=rung.last_resort).solve(again)
         if solution is not None:

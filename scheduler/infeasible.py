@@ -35,13 +35,20 @@ class Infeasible:
 
 def diagnose(problem: Problem, due: Sequence[str]) -> Infeasible:
     """The reason why no plan brings all of `due` within their bounds."""
-    stuck = [channel for channel in due if _solve(problem, channel) is None]
+    stuck = [channel for channel in due if cannot_start(problem, channel) or _solve(problem, channel) is None]
     reasons = [_of_one(problem, channel) for channel in stuck or due]
     first = reasons[0]
     return Infeasible(tuple(stuck or due), first.bounds, first.widget, " ".join(r.reason for r in reasons))
 
 
+def cannot_start(problem: Problem, output: str) -> bool:
+    """Whether the consumer has nothing yet and takes deltas only: no search is needed to see that nothing helps."""
+    return problem.holds.get(output) is None and BASE not in problem.network.outputs[output].accepts
+
+
 def _of_one(problem: Problem, output: str) -> Infeasible:
+    if cannot_start(problem, output):
+        return _no_way_at_all(problem, output)
     upstream = problem.network.upstream(output)
     bounds: list[Staleness | Inconsistency] = [*problem.network.inconsistency, *problem.network.staleness]
     declared = [b for b in bounds if b.channel in upstream]
@@ -124,7 +131,7 @@ def _maker(network: Network, channel: str) -> str | None:
 
 def _no_way_at_all(problem: Problem, output: str) -> Infeasible:
     accepts = problem.network.outputs[output].accepts
-    if problem.holds.get(output) is None and BASE not in accepts:
+    if cannot_start(problem, output):
         kinds = ", ".join(sorted(accepts))
         reason = (
             f"{output}: its consumer holds nothing and accepts only {kinds}, but a delta needs content to apply to; "

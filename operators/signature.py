@@ -8,7 +8,7 @@ concatenated in order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from olston.block import BASE, DELTA, Kind, is_delta
@@ -62,11 +62,11 @@ class Signature:
     sync: bool = False
     monotone: bool = False
     relaxed: Relaxed = Relaxed.NEVER
+    incremental: bool = field(init=False)
+    """Whether it writes a delta."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "incremental", is_delta(self.writes))
 
     def __str__(self) -> str:
         return f"{' ; '.join(','.join(r.kinds) or '∅' for r in self.reads)} → {self.writes}"
-
-    @property
-    def incremental(self) -> bool:
-        """Whether it writes a delta."""
-        return is_delta(self.writes)

@@ -95,25 +95,31 @@ class Candidates:
 
     def _invoke(self, variant: Variant, choice: Sequence[Operands], settled: Settled, found: list[Entry]) -> None:
         """Add the results of `variant` on `choice` to `found`, unless they are settled or not consistent."""
-        signature, outputs = variant.signature, variant.outputs
-        delta = signature.writes != BASE
-        steps = [
-            step(reads.link, part) if part else self._nothing(channel)
-            for channel, reads, part in zip(variant.inputs, signature.reads, choice, strict=True)
-        ]
+        signature = variant.signature
+        delta, kind = signature.incremental, signature.writes
+        if len(choice) == 1:
+            operands = choice[0]
+            source, target = step(signature.reads[0].link, operands)
+            steps = [(source, target)]
+        else:
+            steps = [
+                step(reads.link, part) if part else self._nothing(channel)
+                for channel, reads, part in zip(variant.inputs, signature.reads, choice, strict=True)
+            ]
         if signature.sync and not (
             self._together(variant.inputs, [new for _, new in steps])
             and (not delta or self._together(variant.inputs, [old for old, _ in steps]))
         ):
             return
-        (source, target), operands = steps[0], choice[0]
-        for (old, new), part in zip(steps[1:], choice[1:], strict=True):
-            source, target, operands = source + old, target + new, operands + part
-        kind = signature.writes
-        if signature.monotone and kind == DELTA and all(e.block.kind in (MONOTONE, BASE) for e in operands):
+        if len(choice) > 1:
+            (source, target), operands = steps[0], choice[0]
+            for (old, new), part in zip(steps[1:], choice[1:], strict=True):
+                source, target, operands = source + old, target + new, operands + part
+        if signature.monotone and kind == DELTA and no_deletions(operands):
             kind = MONOTONE
-        keys = [(channel, kind, source if delta else None, target) for channel in outputs]
-        if keys[0] in settled and all(key in settled for key in keys):
+        start = source if delta else None
+        keys = [(channel, kind, start, target) for channel in variant.outputs]
+        if all(key in settled for key in keys):
             return
         plan, total = self._ledger.join(operands)
         blocks = tuple([e.block for e in operands])
@@ -173,6 +179,14 @@ def fits_together(link: Link, first: Block, second: Block) -> bool:
     if link is Link.COMPLETES and any(own != old for own, old in zip(first.target, second.source, strict=True) if old):
         return False
     return first.target.admits(second.source, second.target)
+
+
+def no_deletions(operands: Operands) -> bool:
+    """Whether all deltas among `operands` are `Δ⁺`."""
+    for entry in operands:  # noqa: SIM110, twice as fast as all(…) here
+        if entry.block.kind not in (MONOTONE, BASE):
+            return False
+    return True
 
 
 def may_relax(rule: Relaxed, operands: Iterable[Block]) -> bool:

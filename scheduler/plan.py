@@ -74,6 +74,8 @@ class Ledger:
     def join(self, entries: Sequence[Entry]) -> tuple[Plan, float]:
         """The union of the plans of `entries`, and its cost: what they share is counted once."""
         plan, cost = entries[0].plan, entries[0].cost
+        if len(entries) == 1:
+            return plan, cost
         for entry in entries[1:]:
             shared = plan & entry.plan
             cost += entry.cost

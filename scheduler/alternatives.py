@@ -117,8 +117,9 @@ def supporters(actions: Sequence[Action], support: Mapping[int, int] | Sequence[
 class _Unsettled(Settled):
     """Blocks to draw operands from, none of which counts as made, so that every way to make each is enumerated."""
 
-    def __contains__(self, key: tuple[object, ...]) -> bool:
-        return False
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys = ()
 
 
 class Alternatives:

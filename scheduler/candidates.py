@@ -40,9 +40,9 @@ class Candidates:
 
     def __call__(self, entry: Entry, settled: Settled) -> list[Entry]:
         """The blocks that `entry` makes possible, each with its plan and cost."""
-        block, found = entry.block, list[Entry]()
+        block, barred, found = entry.block, self._barred, list[Entry]()
         for variant, i, position in self._readers.get((block.channel, block.kind), ()):
-            if variant in self._barred:
+            if barred and variant in barred:
                 continue
             reads, foreign = variant.signature.reads, variant.foreign
             mine = self._with(entry, position, reads[i], settled, foreign)
@@ -119,7 +119,8 @@ class Candidates:
             kind = MONOTONE
         start = source if delta else None
         keys = [(channel, kind, start, target) for channel in variant.outputs]
-        if all(key in settled for key in keys):
+        done = settled.keys
+        if keys[0] in done and all(key in done for key in keys):
             return
         plan, total = self._ledger.join(operands)
         blocks = tuple([e.block for e in operands])
@@ -133,7 +134,7 @@ class Candidates:
                 return
             plan, total = plan | made_by.bit, total + self._ledger.charge(made_by)
         for result in results:
-            if result.channel in self._within and result.key not in settled:
+            if result.channel in self._within and result.key not in done:
                 found.append(Entry(result, plan, total, made_by, operands))
 
     def _together(self, channels: Sequence[str], parts: Sequence[Provenance]) -> bool:

@@ -77,7 +77,7 @@ class Deliveries:
             self.rejected.append(Rejected(output.channel, content, entry, broken))
             return
         result = Block(output.consumer, BASE, content)
-        known = result.key in settled
+        known = result.key in settled.keys
         if known and not self.thorough:
             return
         operands = (entry,) if held is None else (held, entry)

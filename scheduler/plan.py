@@ -54,18 +54,24 @@ class Ledger:
         self._known: dict[tuple[object, ...], Invocation] = {}
         self._by_position: list[Invocation] = []
         self.free: Plan = NO_STEPS
+        self.remember = True
+        """Whether an invocation met again is the same one: needed where several searches share the ledger."""
 
     def invocation(
         self, operator: Variant | Output, operands: tuple[Block, ...], results: tuple[Block, ...], cost: float
     ) -> Invocation:
         """The one invocation of `operator` on `operands`."""
-        key = (id(operator), *[b.key for b in operands])
-        known = self._known.get(key)
-        if known is None:
-            known = Invocation(operator, operands, results, cost, 1 << len(self._by_position))
-            self._known[key] = known
-            self._by_position.append(known)
-        return known
+        key: tuple[object, ...] = ()
+        if self.remember:
+            key = (id(operator), *[b.key for b in operands])
+            known = self._known.get(key)
+            if known is not None:
+                return known
+        new = Invocation(operator, operands, results, cost, 1 << len(self._by_position))
+        self._by_position.append(new)
+        if key:
+            self._known[key] = new
+        return new
 
     def charge(self, invocation: Invocation) -> float:
         """What the invocation adds to a plan without it."""

@@ -28,9 +28,10 @@ class Queue:
 
     def offer(self, entry: Entry) -> None:
         """Insert `entry`, unless its block is queued with a plan that is no dearer."""
-        queued = self._best.get(entry.block.key)
+        key = entry.block.key
+        queued = self._best.get(key)
         if queued is None or entry.cost < queued.cost:
-            self._best[entry.block.key] = entry
+            self._best[key] = entry
             self._offers += 1
             heappush(self._heap, (entry.cost, self._offers, entry))
 

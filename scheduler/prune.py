@@ -148,12 +148,14 @@ def no_overkill(scene: Scene, block: Block) -> bool:
 
     Among deltas only those of equal source do the same; and what ends where an existing delta ends is a chain, no work.
     """
-    rivals = [b for b in scene.existing.get(block.channel, ()) if b.kind == block.kind]
-    if any(b.target == block.target for b in rivals):
-        return True
-    return not any(
-        b.source == block.source and b.target.precedes(block.target) and scene.meets_demand(b) for b in rivals
-    )
+    target, overkill = block.target, False
+    for rival in scene.existing.get(block.channel, ()):
+        if rival.kind == block.kind:
+            if rival.target == target:
+                return True
+            if rival.source == block.source and rival.target.precedes(target) and scene.meets_demand(rival):
+                overkill = True
+    return not overkill
 
 
 def not_dominated(scene: Scene, block: Block) -> bool:
@@ -163,8 +165,9 @@ def not_dominated(scene: Scene, block: Block) -> bool:
     """
     targets = scene.enumerated.setdefault(_rivals(block), [])
     target = block.target
-    if any(target.precedes(other) for other in targets):
-        return scene.starts_a_step(block)
+    for other in targets:
+        if target.precedes(other):
+            return scene.starts_a_step(block)
     if target not in targets:
         targets.append(target)
     return True
@@ -251,6 +254,9 @@ class Pruning:
         return True
 
     def selects(self, entry: Entry) -> bool:
-        if (entry.cost == 0 and entry.made_by is None) or entry.block.channel not in self.scene.within:
-            return True
-        return all(keeps(self.scene, entry.block) for keeps in self._selected)
+        scene, block = self.scene, entry.block
+        if entry.made_by is not None and block.channel in scene.within:
+            for keeps in self._selected:
+                if not keeps(scene, block):
+                    return False
+        return True

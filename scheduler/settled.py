@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from olston.block import BASE, DELTA, MONOTONE, Kind
 from olston.provenance import Provenance
@@ -17,12 +17,11 @@ class Settled:
 
     def __init__(self) -> None:
         self.entries: dict[tuple[object, ...], Entry] = {}
+        self.keys: Container[tuple[object, ...]] = self.entries
+        """The keys of the blocks that need not be made any more."""
         self._of: defaultdict[tuple[str, Kind], list[Entry]] = defaultdict(list)
         self._starting: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
         self._ending: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
-
-    def __contains__(self, key: tuple[object, ...]) -> bool:
-        return key in self.entries
 
     def add(self, entry: Entry) -> None:
         block = entry.block

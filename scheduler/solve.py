@@ -59,6 +59,7 @@ class Solver:
         Without `replan` it is the plan of Algorithm 1. With it, the cheapest of all that these prunings
         allow, if no more than `effort` invocations have to be compared; else one no dearer than the first.
         """
+        self._ledger.remember = replan
         best = self._search()
         if best is None or not replan or best.cost == 0:
             return best

@@ -27,7 +27,7 @@ def edges(graph: dict[tuple[str, str], float]) -> Callable[[Entry, Settled], Ite
 
     def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
         for (start, end), cost in graph.items():
-            if start == entry.block.channel and vertex(end).key not in settled:
+            if start == entry.block.channel and vertex(end).key not in settled.keys:
                 yield Entry(vertex(end), NO_STEPS, entry.cost + cost, operands=(entry,))
 
     return block_gen

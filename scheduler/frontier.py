@@ -52,3 +52,24 @@ def standing(
 def ordered(network: Network, within: Iterable[str], reverse: bool = False) -> list[str]:
     """The channels of `within` in topological order."""
     return sorted(within, key=network.order.__getitem__, reverse=reverse)
+
+
+def alongside_of(
+    network: Network, blocks: Mapping[str, Iterable[Block]], channels: Iterable[str]
+) -> dict[str, set[Provenance]]:
+    """Where the newest base of a derived channel upstream stands: from there a step may run through both without
+    bringing that base forward first."""
+    found: dict[str, set[Provenance]] = {}
+    for channel in channels:
+        feeds = network.feeds.get(channel, ())
+        if len(feeds) == 1 and feeds[0][0] in network.feeds:
+            feed = feeds[0][0]
+            newest = newest_of(b.target for b in blocks.get(feed, ()) if b.is_base)
+            found[channel] = found.get(feed, set()).union(newest)
+    return found
+
+
+def newest_of(provenances: Iterable[Provenance]) -> list[Provenance]:
+    """Those that precede no other."""
+    found = list(dict.fromkeys(provenances))
+    return [p for p in found if not any(p.precedes(q) for q in found)]

@@ -13,7 +13,7 @@ from olston.block import DELTA, Block
 from olston.errors import unknown
 from olston.provenance import Provenance
 from olston.scheduler.bounds import Bounds
-from olston.scheduler.frontier import frontiers, ordered, standing
+from olston.scheduler.frontier import alongside_of, frontiers, ordered, standing
 from olston.scheduler.plan import Entry
 from olston.scheduler.problem import Problem
 from olston.scheduler.propagate import Demand, demands
@@ -69,15 +69,20 @@ class Scene:
 def old_blocks(scene: Scene) -> None:
     """6.2.1: hide blocks behind the newest base that is not ahead of the frontier.
 
-    An output that holds nothing has no frontier: all that feeds it is kept.
+    An output that holds nothing has no frontier: all that feeds it is kept. So is a base where the newest base of a
+    channel upstream stands: a step from there may be cheaper than bringing that one forward.
     """
+    alongside = alongside_of(scene.problem.network, scene.existing, ordered(scene.problem.network, scene.within))
     for channel, blocks in scene.existing.items():
         frontier = scene.frontiers[channel]
         if not frontier:
             continue
         behind = [b.target for b in blocks if b.is_base and all(_not_ahead(b.target, f) for f in frontier)]
         if behind:
-            scene.existing[channel] = [b for b in blocks if not any(b.target.precedes(p) for p in behind)]
+            spared = alongside.get(channel, ())
+            scene.existing[channel] = [
+                b for b in blocks if b.target in spared or not any(b.target.precedes(p) for p in behind)
+            ]
 
 
 def _not_ahead(target: Provenance, frontier: Provenance) -> bool:
@@ -255,7 +260,7 @@ class Pruning:
 
     def selects(self, entry: Entry) -> bool:
         scene, block = self.scene, entry.block
-        if entry.made_by is not None and block.channel in scene.within:
+        if (entry.cost or entry.made_by is not None) and block.channel in scene.within:
             for keeps in self._selected:
                 if not keeps(scene, block):
                     return False

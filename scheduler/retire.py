@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from olston.block import BASE, Block, fits
 from olston.provenance import Provenance
+from olston.scheduler.frontier import alongside_of, newest_of
 from olston.scheduler.network import Network
 from olston.scheduler.prune import chain, chained
 
@@ -26,7 +27,7 @@ def live(
 ) -> dict[str, list[Block]]:
     """The blocks that plans can still use, by channel; `channels` limits the look to some and all that feeds them."""
     chosen = sorted(network.inputs if channels is None else channels, key=network.order.__getitem__)
-    alongside = _alongside(network, blocks, chosen)
+    alongside = alongside_of(network, blocks, chosen)
     stands: dict[str, set[Provenance]] = {}
     kept: dict[str, list[Block]] = {}
     for channel in reversed(chosen):
@@ -49,41 +50,21 @@ def live(
     return kept
 
 
-def _alongside(
-    network: Network, blocks: Mapping[str, Sequence[Block]], channels: Sequence[str]
-) -> dict[str, set[Provenance]]:
-    """Where the newest base of a derived channel upstream stands: from there a step may run through both without
-    bringing that base forward first."""
-    found: dict[str, set[Provenance]] = {}
-    for channel in channels:
-        feeds = network.feeds.get(channel, ())
-        if len(feeds) == 1 and feeds[0][0] in network.feeds:
-            feed = feeds[0][0]
-            newest = _newest(b.target for b in blocks.get(feed, ()) if b.is_base)
-            found[channel] = found.get(feed, set()).union(newest)
-    return found
-
-
 def _ends(blocks: Sequence[Block], stands: set[Provenance]) -> set[Provenance]:
     """From where the next step on a channel starts: what it has reached, and what stands without a way on."""
     started = {b.source for b in blocks}
-    return set(_newest(b.target for b in blocks)) | {s for s in stands if s not in started}
-
-
-def _newest(provenances: Iterable[Provenance]) -> list[Provenance]:
-    found = list(dict.fromkeys(provenances))
-    return [p for p in found if not any(p.precedes(q) for q in found)]
+    return set(newest_of(b.target for b in blocks)) | {s for s in stands if s not in started}
 
 
 def _bases(blocks: Sequence[Block], stands: Iterable[Provenance]) -> list[Block]:
     """The newest bases, and for each stand the newest ones at or below it."""
     bases = {b.target: b for b in blocks if b.is_base}
-    keep = dict.fromkeys(_newest(bases))
+    keep = dict.fromkeys(newest_of(bases))
     for stand in stands:
         if stand in bases:
             keep[stand] = None
         else:
-            keep.update(dict.fromkeys(_newest(t for t in bases if t.precedes(stand))))
+            keep.update(dict.fromkeys(newest_of(t for t in bases if t.precedes(stand))))
     return [bases[t] for t in keep]
 
 
@@ -94,7 +75,7 @@ def _between(blocks: Sequence[Block], stands: set[Provenance], alongside: set[Pr
     stands = {s for s in stands if len(s[0]) == 1}
     bases = _bases(blocks, stands | {b.target for b in blocks if b.is_base and b.target in alongside})
     deltas = [b for b in blocks if not b.is_base]
-    points = stands | {b.target for b in bases} | set(_newest(b.target for b in deltas))
+    points = stands | {b.target for b in bases} | set(newest_of(b.target for b in deltas))
     inner = sorted(points, key=lambda t: (t.oldest, t.newest))
     keep = list(bases)
     for kind in dict.fromkeys(b.kind for b in deltas):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from olston.errors import OptionError
+from olston.errors import OptionError, WorkflowError
 from olston.operators.weak import WeakDelta
 from olston.pathway import Pathway
 from olston.widgets.aggregate import Aggregate, Aggregation, Distinct
@@ -96,12 +96,17 @@ class Channel:
         options: dict[str, Any],
         **parameters: Any,
     ) -> Channel:
+        if widget in _CALLS and not callable(function):
+            raise WorkflowError(f"{name}: {function!r} is no function; give a function of a DataFrame.")
         placed = widget(name, inputs, function=function, **_options(name, options), **parameters)
         return self.workflow.place(placed)[-1]
 
     def __str__(self) -> str:
         return self.name
 
+
+_CALLS = (Map, FlatMap, Extract)
+"""The widgets that call a function of the user."""
 
 _KNOWN = ("policy", "version", "keep")
 

@@ -106,6 +106,8 @@ class Workflow:
         keep: bool = False,
     ) -> Channel:
         """Any function of whole tables, `f(*dataframes)`; with `sync`, tables that reflect one moment."""
+        if isinstance(channels, Channel):
+            raise WorkflowError(f"{name}: a batch job reads a list of channels; write [{channels.name}].")
         chosen = Policy.of(policy, name)
         placed = Batch(name, tuple(channels), sync=sync, function=f, policy=chosen, version=version, keep=keep)
         return self.place(placed)[-1]

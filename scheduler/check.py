@@ -62,4 +62,5 @@ def _remarks(workflow: Workflow) -> Iterator[str]:
     used = {channel for output in workflow.outputs for channel in network.upstream(output)}
     for channel in workflow.public:
         if workflow.outputs and channel not in used:
-            yield f"channel {channel!r} feeds no output, so it will never be made."
+            source = workflow.channels[channel].is_source
+            yield f"channel {channel!r} feeds no output, so it will never be {'read' if source else 'made'}."

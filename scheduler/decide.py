@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 
 from olston.block import Block
 from olston.provenance import Provenance
-from olston.scheduler.infeasible import Infeasible, cannot_start, diagnose
+from olston.scheduler.infeasible import Infeasible, diagnose
 from olston.scheduler.ladder import Rung, rungs
 from olston.scheduler.network import Recompute
 from olston.scheduler.plan import Entry, Invocation
 from olston.scheduler.problem import Problem
 from olston.scheduler.prune import SECTIONS
+from olston.scheduler.reach import out_of_reach
 from olston.scheduler.solve import Solution, Solver
 
 DEFAULT_PRUNINGS = SECTIONS
-"""Settled by total cost over the simulated runs; see docs/decisions/prunings.md."""
+"""Settled by total cost over the simulated runs; see docs/planner.md."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,20 @@ def decide(
     if not wanted:
         return Decision(wanted)
     again = len(wanted) > 1 if replan is None else replan
-    reluctant = any(v.recompute is Recompute.LAST_RESORT for v in problem.network.reluctant)
-    if any(cannot_start(problem, channel) for channel in wanted):
+    if any(out_of_reach(problem, channel) for channel in wanted):
         return Decision(wanted, infeasible=diagnose(problem, wanted))
-    for rung in rungs(prunings, reluctant):
-        solution = Solver(problem, wanted, rung.prunings, last_resort=rung.last_resort).solve(again)
-        if solution is not None:
-            return decision(wanted, solution, rung)
+    reluctant = any(v.recompute is Recompute.LAST_RESORT for v in problem.network.reluctant)
+    # a search given up proves nothing: the prunings may still find the way
+    for ladder in (tuple(prunings), SECTIONS):
+        cut_short = False
+        for rung in rungs(ladder, reluctant):
+            solver = Solver(problem, wanted, rung.prunings, last_resort=rung.last_resort)
+            solution = solver.solve(again)
+            if solution is not None:
+                return decision(wanted, solution, rung)
+            cut_short = solver.cut_short
+        if not cut_short:
+            break
     return Decision(wanted, infeasible=diagnose(problem, wanted))
 
 

@@ -41,6 +41,8 @@ class Deliveries:
         self.goals: dict[str, Entry] = {}
         self.proposals: list[Entry] = []
         self.rejected: list[Rejected] = []
+        self.must_deliver = False
+        """Whether what consumers hold already does not count, even if it keeps the bounds."""
         self.thorough = False
         """Whether `proposals` also get the dearer ways to a content that is settled already."""
 
@@ -97,6 +99,7 @@ class Deliveries:
         if (
             output is not None
             and output.channel not in self.goals
+            and (entry.made_by is not None or not self.must_deliver)
             and next(self._bounds.stale(output.channel, entry.block.target), None) is None
         ):
             self.goals[output.channel] = entry

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from olston.block import BASE, Block
+from olston.block import BASE, Block, Kind, is_weak
 from olston.constraints import Inconsistency, Staleness
 from olston.errors import InfeasibleError
 from olston.scheduler.bounds import Bounds
@@ -17,6 +17,7 @@ from olston.scheduler.network import Network, Recompute, Variant
 from olston.scheduler.plan import Entry
 from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
+from olston.scheduler.reach import kinds_within_reach, out_of_reach
 from olston.scheduler.solve import Solution, Solver
 
 
@@ -35,23 +36,20 @@ class Infeasible:
 
 def diagnose(problem: Problem, due: Sequence[str]) -> Infeasible:
     """The reason why no plan brings all of `due` within their bounds."""
-    stuck = [channel for channel in due if cannot_start(problem, channel) or _solve(problem, channel) is None]
+    stuck = [channel for channel in due if out_of_reach(problem, channel)]
+    stuck = stuck or [channel for channel in due if _solve(problem, channel) is None]
     reasons = [_of_one(problem, channel) for channel in stuck or due]
     first = reasons[0]
     return Infeasible(tuple(stuck or due), first.bounds, first.widget, " ".join(r.reason for r in reasons))
 
 
-def cannot_start(problem: Problem, output: str) -> bool:
-    """Whether the consumer has nothing yet and takes deltas only: no search is needed to see that nothing helps."""
-    return problem.holds.get(output) is None and BASE not in problem.network.outputs[output].accepts
-
-
 def _of_one(problem: Problem, output: str) -> Infeasible:
-    if cannot_start(problem, output):
+    if out_of_reach(problem, output):
         return _no_way_at_all(problem, output)
     upstream = problem.network.upstream(output)
     bounds: list[Staleness | Inconsistency] = [*problem.network.inconsistency, *problem.network.staleness]
-    declared = [b for b in bounds if b.channel in upstream]
+    # the output's own staleness is what makes it due: blame it only if nothing else is in the way
+    declared = sorted((b for b in bounds if b.channel in upstream), key=lambda b: _own_staleness(b, output))
     for bound in declared:
         relaxed = _solve(_without(problem, (bound,)), output)
         if relaxed is not None:
@@ -63,8 +61,12 @@ def _of_one(problem: Problem, output: str) -> Infeasible:
     return _no_way_at_all(problem, output)
 
 
+def _own_staleness(bound: Staleness | Inconsistency, output: str) -> bool:
+    return isinstance(bound, Staleness) and bound.channel == output
+
+
 def _solve(problem: Problem, output: str) -> Solution | None:
-    return Solver(problem, (output,), Prunings(), last_resort=True).solve(False)
+    return Solver(problem, (output,), Prunings(), last_resort=True, must_deliver=True).solve(False)
 
 
 def _without(problem: Problem, bounds: Sequence[Staleness | Inconsistency]) -> Problem:
@@ -130,22 +132,46 @@ def _maker(network: Network, channel: str) -> str | None:
 
 
 def _no_way_at_all(problem: Problem, output: str) -> Infeasible:
-    accepts = problem.network.outputs[output].accepts
-    if cannot_start(problem, output):
-        kinds = ", ".join(sorted(accepts))
-        reason = (
-            f"{output}: its consumer holds nothing and accepts only {kinds}, but a delta needs content to apply to; "
-            "accept B too, or say what the consumer holds."
-        )
-        return Infeasible((output,), (), _maker(problem.network, output), reason)
-    for channel in sorted(problem.network.upstream(output), key=problem.network.order.__getitem__):
-        if not problem.blocks.get(channel) and not problem.network.producers.get(channel):
+    network = problem.network
+    accepts, widget = network.outputs[output].accepts, _maker(network, output)
+    asked = ", ".join(sorted(accepts))
+    for channel in sorted(network.upstream(output), key=network.order.__getitem__):
+        if not problem.blocks.get(channel) and not network.producers.get(channel):
             reason = f"{output}: channel {channel!r} has no blocks and no operator makes any; ingest into it first."
             return Infeasible((output,), (), None, reason)
-    widget = _maker(problem.network, output)
-    kinds = ", ".join(sorted(accepts))
-    reason = (
-        f"{output}: whatever the bounds, widget {widget!r} can make no block of the kinds {kinds} that its consumer "
-        "accepts and that is ahead of what it holds; accept B too, or allow more variants upstream."
-    )
+    if problem.holds.get(output) is None and BASE not in accepts:
+        reason = (
+            f"{output}: its consumer holds nothing and accepts only {asked}, but a delta needs content to apply to; "
+            "accept B too, or say what the consumer holds."
+        )
+    elif out_of_reach(problem, output):
+        kinds = kinds_within_reach(problem, output)
+        stuck = next(c for c in sorted(kinds, key=network.order.__getitem__) if not kinds[c] or c == output)
+        made = ", ".join(sorted(kinds[output])) or "none"
+        wanted = asked if problem.holds.get(output) is not None else "B first"
+        place = "" if stuck == output else f" Nothing at all can be made on {stuck!r}."
+        widget = _maker(network, stuck)
+        reason = (
+            f"{output}: its consumer takes {wanted}, but only these kinds can be made there: {made}.{place} Widget "
+            f"{widget!r} is in the way: allow another variant of it, or supply a converter."
+        )
+    elif unread := [
+        k for k in sorted(kinds_within_reach(problem, output)[output]) if _leads_nowhere(network, output, k)
+    ]:
+        reason = (
+            f"{output}: {', '.join(unread)} can be made there, but no converter leads from it to what its consumer "
+            f"accepts ({asked}); supply one, or let the consumer accept it."
+        )
+    else:
+        reason = (
+            f"{output}: whatever the bounds, widget {widget!r} can make no block of the kinds {asked} that its "
+            "consumer accepts and that is ahead of what it holds; accept B too, or allow more variants upstream."
+        )
     return Infeasible((output,), (), widget, reason)
+
+
+def _leads_nowhere(network: Network, channel: str, kind: Kind) -> bool:
+    """Whether a weak kind is neither accepted by the consumer of `channel` nor read by a converter to another kind."""
+    if not is_weak(kind) or kind in network.outputs[channel].accepts:
+        return False
+    return all(v.signature.writes == kind for v, _, _ in network.readers.get((channel, kind), ()))

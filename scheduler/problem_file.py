@@ -136,6 +136,13 @@ class _Reader:
         kinds = {self._kind(o.channel, o.kind, where) for o in operator.outputs}
         if len(kinds) > 1:
             raise ProblemError(f"{where}: all results of an operator are of one kind, not {sorted(kinds)}.")
+        read = {k for r in reads for k in r.kinds}
+        if kinds == {BASE} and BASE not in read:
+            raise ProblemError(
+                f"{where}: writes a base but reads none; applying deltas is a converter's work."
+            )
+        if BASE not in kinds and read == {BASE}:
+            raise ProblemError(f"{where}: writes a delta but reads bases only; their difference is a converter's work.")
         if MONOTONE in kinds:
             raise ProblemError(f"{where}: writes 'D'; whether that is a D+ follows from what it reads.")
         paths = [p for i in operator.inputs for p in self.channels[i.channel].paths]

@@ -26,6 +26,9 @@ from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
 from olston.scheduler.settled import Settled
 
+LIMIT = 30_000
+"""How many blocks one search settles at most: without prunings, sets of snapshots multiply."""
+
 EFFORT = 2_000
 """How many invocations are compared, by default, to find the cheapest set of them."""
 
@@ -44,14 +47,23 @@ class Solution:
 class Solver:
     """Searches for plans that bring `due` outputs within their bounds, under some prunings."""
 
-    def __init__(self, problem: Problem, due: Sequence[str], prunings: Prunings, *, last_resort: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        due: Sequence[str],
+        prunings: Prunings,
+        *,
+        last_resort: bool = False,
+        must_deliver: bool = False,
+    ) -> None:
         self._problem, self._due, self._prunings = problem, due, prunings
         self._outputs = [problem.network.outputs[channel] for channel in due]
         self._within = frozenset().union(*(problem.network.upstream(channel) for channel in due))
         self._bounds = problem.bounds()
-        self._barred = barred(problem, last_resort)
+        self._barred, self._must_deliver = barred(problem, last_resort), must_deliver
         self._ledger = Ledger()
-        self.last: Deliveries | None = None
+        self.cut_short = False
+        """Whether the last search was given up after `LIMIT` blocks, so that finding no plan proves nothing."""
 
     def solve(self, replan: bool, effort: int = EFFORT) -> Solution | None:
         """The best plan found, or `None` if these prunings leave none.
@@ -118,8 +130,15 @@ class Solver:
         those in `banned`."""
         self._ledger.free = free
         deliveries, existing, block_gen, admits = self._start(banned)
-        search(existing, block_gen, admits, lambda entry: deliveries.finished(entry) or entry.cost >= upper)
-        self.last = deliveries
+        left = LIMIT
+
+        def enough(entry: Entry) -> bool:
+            nonlocal left
+            left -= 1
+            return deliveries.finished(entry) or entry.cost >= upper or left < 0
+
+        search(existing, block_gen, admits, enough)
+        self.cut_short = left < 0
         if len(deliveries.goals) < len(self._due):
             return None
         plan = NO_STEPS
@@ -132,6 +151,7 @@ class Solver:
         pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
         candidates = Candidates(problem.network, self._bounds, self._ledger, self._within, self._barred)
         deliveries = Deliveries(self._outputs, problem.holds, self._bounds, self._ledger)
+        deliveries.must_deliver = self._must_deliver
 
         def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
             for made in candidates(entry, settled):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from olston.errors import WorkflowError
 from olston.operators.extract import BatchExtract, IncrementalExtract
 from olston.operators.weak import WeakDelta, replace
 from olston.widgets.widget import Makes, Operation, Widget
@@ -16,6 +17,10 @@ class Extract(Widget):
 
     key: tuple[str, ...] = ()
     order_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            raise WorkflowError(f"{self.name}: extract keeps the newest row of each key; give key='column' or a list.")
 
     def makes(self) -> tuple[Makes, ...]:
         return (Makes(self.name, None, (self._weak,)),)

@@ -34,6 +34,8 @@ class Join(Widget):
             raise WorkflowError(f"{self.name}: how={self.how!r}; a join is 'inner' or 'left'.")
         if not self.on:
             raise WorkflowError(f"{self.name}: join without columns; give on='column' or a list of them.")
+        if len(set(self.on)) < len(self.on):
+            raise WorkflowError(f"{self.name}: join on {', '.join(self.on)}: a column is named twice.")
 
     def makes(self) -> tuple[Makes, ...]:
         weak = {w.kind: w for w in (*self._from_left(), *self._from_right())}

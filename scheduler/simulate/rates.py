@@ -70,7 +70,7 @@ def parse_rates(table: Mapping[str, Any], workflow: Workflow, place: str = "rate
     sources = {name: _arrivals(part, f"{place}: [sources.{name}]", workflow, name) for name, part in listed.items()}
     variants: dict[tuple[str, str], dict[str, float]] = {}
     statistics: dict[str, Statistics] = {}
-    known = [*workflow.widgets, *workflow.channels]
+    known = list(dict.fromkeys((*workflow.widgets, *workflow.channels)))
     variants_of = _variants(workflow)
     for name, part in _table(table, "widgets", place).items():
         where = f"{place}: [widgets.{name}]"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import thread_time
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -91,9 +91,9 @@ def call(problem: Problem) -> float:
     assert len(problem.due()) == DUE
     seconds = []
     for _ in range(15):
-        started = perf_counter()
+        started = thread_time()
         decision = decide(problem)
-        seconds.append(perf_counter() - started)
+        seconds.append(thread_time() - started)
         assert decision.feasible
     return median(seconds)
 

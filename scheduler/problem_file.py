@@ -138,9 +138,7 @@ class _Reader:
             raise ProblemError(f"{where}: all results of an operator are of one kind, not {sorted(kinds)}.")
         read = {k for r in reads for k in r.kinds}
         if kinds == {BASE} and BASE not in read:
-            raise ProblemError(
-                f"{where}: writes a base but reads none; applying deltas is a converter's work."
-            )
+            raise ProblemError(f"{where}: writes a base but reads none; applying deltas is a converter's work.")
         if BASE not in kinds and read == {BASE}:
             raise ProblemError(f"{where}: writes a delta but reads bases only; their difference is a converter's work.")
         if MONOTONE in kinds:

@@ -79,24 +79,24 @@ def _between(blocks: Sequence[Block], stands: set[Provenance], alongside: set[Pr
     inner = sorted(points, key=lambda t: (t.oldest, t.newest))
     keep = list(bases)
     for kind in dict.fromkeys(b.kind for b in deltas):
-        usable = [b for b in deltas if fits(b.kind, kind)]
+        onward: dict[Provenance | None, list[Block]] = {}
+        for delta in deltas:
+            if fits(delta.kind, kind):
+                onward.setdefault(delta.source, []).append(delta)
         for start, end in pairwise(inner):
-            run = _run(usable, start, end)
+            run = _run(onward, start, end) if start in onward else []
             if run and any(b.kind == kind for b in run):
                 keep.append(chain(run))
     return keep
 
 
-def _run(deltas: Sequence[Block], start: Provenance, end: Provenance) -> list[Block]:
-    """The fewest abutting deltas that lead from `start` to `end`; empty if none do."""
-    by_source: dict[Provenance | None, list[Block]] = {}
-    for delta in deltas:
-        by_source.setdefault(delta.source, []).append(delta)
+def _run(onward: Mapping[Provenance | None, list[Block]], start: Provenance, end: Provenance) -> list[Block]:
+    """The fewest abutting deltas that lead from `start` to `end`; empty if none do. `onward` has them by source."""
     came: dict[Provenance, Block] = {}
     pending = deque([start])
     while pending and end not in came:
         at = pending.popleft()
-        for delta in by_source.get(at, ()):
+        for delta in onward.get(at, ()):
             if delta.target not in came:
                 came[delta.target] = delta
                 pending.append(delta.target)

@@ -29,7 +29,7 @@ def plot(path: Path, rows: Sequence[Row], title: str, unit: str, curve: bool, pa
         ours = [getattr(r, measure) for r in rows]
         if curve:
             axes.plot(places, ours, marker="o", color="#1f6f8b")
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, 1.1 * max(ours) or 1)
         else:
             width = 0.4 if paper else 0.7
             axes.bar([p - (width / 2 if paper else 0) for p in places], ours, width, label="olston", color="#1f6f8b")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from olston.block import Block
 from olston.provenance import Provenance
-from olston.scheduler.infeasible import Infeasible, diagnose
+from olston.scheduler.infeasible import Infeasible, diagnose, given_up
 from olston.scheduler.ladder import Rung, rungs
 from olston.scheduler.network import Recompute
 from olston.scheduler.plan import Entry, Invocation
@@ -76,8 +76,8 @@ def decide(
                 return decision(wanted, solution, rung)
             cut_short = solver.cut_short
         if not cut_short:
-            break
-    return Decision(wanted, infeasible=diagnose(problem, wanted))
+            return Decision(wanted, infeasible=diagnose(problem, wanted))
+    return Decision(wanted, infeasible=given_up(wanted))
 
 
 def decision(due: tuple[str, ...], solution: Solution, rung: Rung | None = None) -> Decision:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from olston.block import BASE, Block, Kind, is_weak
 from olston.constraints import Inconsistency, Staleness
 from olston.errors import InfeasibleError
+from olston.scheduler import solve
 from olston.scheduler.bounds import Bounds
 from olston.scheduler.network import Network, Recompute, Variant
 from olston.scheduler.plan import Entry
@@ -41,6 +42,15 @@ def diagnose(problem: Problem, due: Sequence[str]) -> Infeasible:
     reasons = [_of_one(problem, channel) for channel in stuck or due]
     first = reasons[0]
     return Infeasible(tuple(stuck or due), first.bounds, first.widget, " ".join(r.reason for r in reasons))
+
+
+def given_up(due: Sequence[str]) -> Infeasible:
+    """What can be said where even the pruned searches were too large: not that there is no plan."""
+    reason = (
+        f"{', '.join(due)}: no plan among the first {solve.LIMIT:,} blocks searched, and more were possible; "
+        "there may be one. Retire old blocks, or bound fewer snapshots apart."
+    )
+    return Infeasible(tuple(due), (), None, reason)
 
 
 def _of_one(problem: Problem, output: str) -> Infeasible:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -177,3 +179,21 @@ def test_ten_thousand_other_channels_are_not_searched() -> None:
     decision = decide(Problem(network, blocks, small.history, {**small.holds}), due=("c",))
     assert decision.cost == decide(small).cost
     assert blocks.seen <= {"a", "c"}
+
+
+def test_a_search_given_up_does_not_claim_that_there_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = json.loads((Path(__file__).parents[1] / "data" / "problems.json").read_text())["cases"][0]
+    monkeypatch.setattr("olston.scheduler.solve.LIMIT", 3)
+    decision = decide(load(case), ())
+    assert decision.infeasible is not None
+    assert "there may be one" in decision.infeasible.reason
+
+
+def test_where_an_unpruned_search_is_given_up_the_prunings_may_still_find_the_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cases = json.loads((Path(__file__).parents[1] / "data" / "problems.json").read_text())["cases"]
+    monkeypatch.setattr("olston.scheduler.solve.LIMIT", 25)
+    rescued = [d for c in cases if (d := decide(load(c), ())).rung is not None and d.rung.prunings.sections]
+    assert rescued
+    assert all(d.feasible for d in rescued)

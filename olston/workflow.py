@@ -224,7 +224,7 @@ class Workflow:
     @property
     def graph(self) -> nx.DiGraph[str]:
         """All channels, internal ones too, with an edge from each that an operation reads to each it writes."""
-        import networkx as nx  # a third of the start-up time of everything else
+        import networkx as nx  # half of the start-up time, and most uses need no graph
 
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self.channels)

@@ -19,6 +19,9 @@ from olston.scheduler.prune import Prunings
 from olston.scheduler.settled import Settled
 from olston.scheduler.solve import barred
 
+CROWD = 250
+"""Blocks at which the baselines give up for the moment: GREEDY's search space grows without end [7.2]."""
+
 
 def greedy(problem: Problem, *, due: Sequence[str] | None = None) -> Decision:
     """The cheapest single step whose block meets the propagated constraints."""
@@ -42,6 +45,8 @@ def random_policy(seed: int = 0) -> Callable[..., Decision]:
 def _single_step(problem: Problem, due: Sequence[str] | None, choose: Callable[[Sequence[Entry]], Entry]) -> Decision:
     wanted = tuple(problem.due() if due is None else due)
     if not wanted:
+        return Decision(wanted)
+    if sum(len(blocks) for blocks in problem.blocks.values()) > CROWD:
         return Decision(wanted)
     entries = list(_directly_derived(problem, wanted)) or list(_directly_derived(problem, wanted, last_resort=True))
     if not entries:

@@ -81,11 +81,8 @@ class Bounds:
         key = (channel, target)
         found = self._spans.get(key)
         if found is None:
-            newest, end = -inf, inf
-            for name, low, high in zip(self.network.inputs[channel], target.oldest, target.newest, strict=True):
-                if low is not None and high is not None:
-                    newest, end = max(newest, high), min(end, self.end(name, low))
-            found = self._spans[key] = (newest, end)
+            found = self.history.span(target, self.network.inputs[channel]) or (-inf, inf)
+            self._spans[key] = found
         return found
 
     def consistent(self, channel: str, target: Provenance) -> bool:

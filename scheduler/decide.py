@@ -64,12 +64,12 @@ def decide(
     again = len(wanted) > 1 if replan is None else replan
     reluctant = any(v.recompute is Recompute.LAST_RESORT for v in problem.network.reluctant)
     # a search given up proves nothing: the prunings may still find the way
-    for ladder in (tuple(prunings), SECTIONS):
+    for ladder in dict.fromkeys((tuple(prunings), SECTIONS)):
         cut_short = False
         for rung in rungs(ladder, reluctant):
             # worth its time only before a search that may have to exhaust everything
             if not rung.prunings.sections and any(out_of_reach(problem, channel) for channel in wanted):
-                break
+                return Decision(wanted, infeasible=diagnose(problem, wanted))
             solver = Solver(problem, wanted, rung.prunings, last_resort=rung.last_resort)
             solution = solver.solve(again)
             if solution is not None:

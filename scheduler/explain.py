@@ -101,9 +101,7 @@ def explain(problem: Problem, decision: Decision) -> Evidence:
     due = tuple(d for output in decision.due for d in _due(problem, bounds, output))
     if decision.infeasible is not None:
         return Evidence(due, (), ())
-    slack = tuple(
-        s for output, content in decision.holds_after.items() for s in _slack(problem, bounds, output, content)
-    )
+    slack = tuple(s for output, content in decision.holds_after.items() for s in _slack(problem, output, content))
     return Evidence(due, slack, tuple(a for output in decision.due for a in _alternatives(problem, decision, output)))
 
 
@@ -118,7 +116,7 @@ def _due(problem: Problem, bounds: Bounds, output: str) -> Iterator[Due]:
         yield Due(output, stale, problem.history.now - end - stale.bound)
 
 
-def _slack(problem: Problem, bounds: Bounds, output: str, content: Provenance) -> Iterator[Slack]:
+def _slack(problem: Problem, output: str, content: Provenance) -> Iterator[Slack]:
     inputs, history = problem.network.inputs[output], problem.history
     for stale in problem.network.declared.staleness.get(output, ()):
         end = history.entry_end(content, inputs, stale.pathway)

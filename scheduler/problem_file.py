@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,8 @@ def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Prob
         raise ProblemError(f"{path}: 'cases' is a list of cases, not {type(cases).__name__}.")
     named = [(_case_name(case, i), case) for i, case in enumerate(cases)]
     names = [name for name, _ in named]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise ProblemError(f"{path}: two cases have the id {name!r}.")
     if only is not None:
         chosen = [(name, case) for name, case in named if name == only]
@@ -70,12 +71,9 @@ class _Reader:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.channels = {c.name: c for c in case.channels}
-        if len(self.channels) < len(case.channels):
-            twice = next(c.name for i, c in enumerate(case.channels) if c in case.channels[:i] or self._again(i))
-            raise ProblemError(f"channel {twice!r} is listed twice.")
-
-    def _again(self, i: int) -> bool:
-        return self.case.channels[i].name in {c.name for c in self.case.channels[:i]}
+        for name, times in Counter(c.name for c in case.channels).items():
+            if times > 1:
+                raise ProblemError(f"channel {name!r} is listed twice.")
 
     def problem(self) -> Problem:
         history = self._history()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,3 +30,12 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
 def test_pages_that_code_refers_to_exist(module: Path) -> None:
     for page in re.findall(r"docs/[\w/-]+\.md", module.read_text()):
         assert (ROOT / page).exists(), page
+
+
+def test_the_plan_that_the_readme_shows_is_what_the_command_prints() -> None:
+    shown = re.search(r"```console\n\$ olston (plan [^\n]+)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    command = [sys.executable, "-m", "olston", *shown[1].split()]
+    environment = {**os.environ, "COLUMNS": "110"}
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert [line.rstrip() for line in run.stdout.rstrip().splitlines()] == shown[2].rstrip().splitlines()

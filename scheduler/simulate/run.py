@@ -23,9 +23,6 @@ from olston.workflow import Workflow
 PATIENCE = 100
 """Single steps that a baseline may take at one moment before the next wave is let in."""
 
-CROWD = 250
-"""Live blocks at which a baseline gives up for the moment: GREEDY's search space grows without end [7.2]."""
-
 
 @dataclass
 class Outcome:
@@ -106,9 +103,6 @@ def _repair(world: World, outcome: Outcome, policy: Callable[..., Decision], owe
         problem = world.problem()
         due = problem.due()
         if not due:
-            outcome.scheduler_seconds += thread_time() - started
-            return
-        if policy is not decide and sum(map(len, world.blocks.values())) > CROWD:
             outcome.scheduler_seconds += thread_time() - started
             return
         decision = policy(problem, due=due)

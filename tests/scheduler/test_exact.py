@@ -67,6 +67,16 @@ def test_the_planner_never_beats_the_exact_one_and_never_misses_a_feasible_case(
             assert solution.cost >= answer.cost * (1 - 1e-9)
 
 
+def test_most_random_cases_are_small_enough_to_be_proven() -> None:
+    proven = 0
+    for seed in range(20):
+        try:
+            proven += exact(load(random_case(seed)), limit=SMALL).cost >= 0
+        except SearchLimitError:
+            continue
+    assert proven >= 15
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_planning_again_never_makes_a_plan_dearer_whatever_the_effort(seed: int) -> None:
     case = random_case(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from olston.widgets.aggregate import Aggregation
+from olston.operators.states import Aggregation
 
 
 def count() -> Aggregation:

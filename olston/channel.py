@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from olston.errors import OptionError, WorkflowError
+from olston.operators.states import Aggregation
 from olston.operators.weak import WeakDelta
 from olston.pathway import Pathway
-from olston.widgets.aggregate import Aggregate, Aggregation, Distinct
+from olston.widgets.aggregate import Aggregate, Distinct
 from olston.widgets.extract import Extract
 from olston.widgets.join import Join
 from olston.widgets.map import Filter, FlatMap, Map, Split
@@ -42,6 +43,14 @@ class Channel:
     @property
     def is_source(self) -> bool:
         return self.widget is None
+
+    @property
+    def knows_arrival(self) -> bool:
+        """Whether it can be told when each row arrived: filter, split and union keep that, functions do not."""
+        if self.widget is None:
+            return True
+        placed = self.workflow.widgets[self.widget]
+        return isinstance(placed, Filter | Split | Union) and all(c.knows_arrival for c in placed.inputs)
 
     def map(self, name: str, f: Callable[[Any], Any], *, key: Columns | None = None, **options: Any) -> Channel:
         """Rows by a stateless function of a DataFrame: `f(a ⊎ b) = f(a) ⊎ f(b)`. Tell `key` if the result has one."""

@@ -79,6 +79,30 @@ class WeakDeltaError(OlstonError, ValueError):
     code = "BAD_WEAK_DELTA"
 
 
+class SchemaError(OlstonError, ValueError):
+    """Columns that do not fit: of a function, of a join, or of data that arrives."""
+
+    code = "BAD_SCHEMA"
+
+
+class IngestError(OlstonError, ValueError):
+    """Data that does not fit the source it is offered to; nothing of it has arrived."""
+
+    code = "BAD_ARRIVAL"
+
+
+class StoreError(OlstonError, RuntimeError):
+    """A block that could not be written, or was not there to be read."""
+
+    code = "STORE"
+
+
+class StepError(OlstonError, RuntimeError):
+    """A step that failed; nothing readable has changed. The failure itself is the cause."""
+
+    code = "STEP_FAILED"
+
+
 class ProblemError(OlstonError, ValueError):
     """A malformed or contradictory planning problem."""
 
@@ -95,6 +119,12 @@ class InfeasibleError(OlstonError, ValueError):
     """No plan can keep the promises; the message names the bound and the widget in the way."""
 
     code = "INFEASIBLE_BOUNDS"
+
+
+class SparkError(OlstonError, RuntimeError):
+    """Spark cannot be started or used: no Java it runs on, no jars of Delta, or a session without Delta."""
+
+    code = "NO_SPARK"
 
 
 def unknown(thing: str, name: object, known: Iterable[str], place: str = "") -> UnknownNameError:

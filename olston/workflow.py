@@ -15,6 +15,7 @@ from olston.operators import weak as representations
 from olston.operators.weak import WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
 from olston.widgets.batch import Batch
+from olston.widgets.extract import Extract
 from olston.widgets.widget import Policy, Widget, names
 
 if TYPE_CHECKING:
@@ -217,6 +218,21 @@ class Workflow:
     @property
     def sources(self) -> list[str]:
         return [c.name for c in self.channels.values() if c.is_source]
+
+    @property
+    def arrivals(self) -> frozenset[str]:
+        """The channels whose rows carry when they arrived: those from which `extract` takes the newest."""
+        found: set[str] = set()
+        wanted = [w.inputs[0] for w in self.widgets.values() if isinstance(w, Extract)]
+        while wanted:
+            channel = wanted.pop()
+            if channel.name in found or not channel.knows_arrival:
+                continue
+            found.add(channel.name)
+            if channel.widget is not None:
+                found.update(m.name for m in self.widgets[channel.widget].makes())
+                wanted += self.widgets[channel.widget].inputs
+        return frozenset(found)
 
     def pathways(self, channel: Channel | str) -> tuple[Pathway, ...]:
         return self.channel(channel).pathways

@@ -5,10 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from olston.block import BASE, Block, Kind
+from olston.operators import bag
+from olston.operators.columns import DELETED, View, col, key_columns, semi
 from olston.operators.estimate import Statistics, Work
+from olston.operators.operand import Operand
+from olston.operators.replace import tombstones
 from olston.operators.signature import BASE_AND_DELTA, BASES, DELTAS, Relaxed, Signature
+from olston.operators.states import Aggregation, final, states
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Groups:
+    """One row per group of `by`, all columns for `("*",)`; as states that can be incremented, or as final values."""
+
+    by: tuple[str, ...] = ()
+    columns: tuple[tuple[str, Aggregation], ...] = ()
+    incremented: bool = True
+
+    def of(self, rows: DataFrame) -> DataFrame:
+        by = key_columns(self.by, rows.columns)
+        if self.incremented:
+            return states(rows, by, self.columns)
+        return rows.groupBy(*map(col, by)).agg(*final(self.columns))
 
 
 @dataclass(frozen=True)
@@ -18,12 +42,17 @@ class BatchAggregate:
     B(T) → B(T)
     """
 
+    groups: Groups = Groups()
     name = "batch"
     signature = Signature((BASES,), BASE)
+    view = View.PUBLIC
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
         return Work(base=rows, shuffled=rows, written=(statistics.distinct(rows),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.groups.of(operands[0].rows),)
 
 
 @dataclass(frozen=True)
@@ -34,7 +63,9 @@ class IncrementAggregate:
     """
 
     kind: Kind
+    groups: Groups = Groups()
     name = "increment"
+    view = View.PUBLIC
 
     @cached_property
     def signature(self) -> Signature:
@@ -43,6 +74,9 @@ class IncrementAggregate:
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
         return Work(delta=rows, shuffled=rows, written=(statistics.distinct(rows),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.groups.of(bag.signed_copies(operands[0].rows)),)
 
 
 @dataclass(frozen=True)
@@ -53,7 +87,9 @@ class TouchedGroupsAggregate:
     """
 
     kind: Kind
+    groups: Groups = Groups(incremented=False)
     name = "touched_groups"
+    view = View.PUBLIC
 
     @cached_property
     def signature(self) -> Signature:
@@ -64,3 +100,14 @@ class TouchedGroupsAggregate:
         groups = statistics.distinct(delta)
         share = min(1.0, groups / max(1.0, statistics.distinct(base)))
         return Work(base=base, delta=delta, shuffled=delta + share * base, written=(groups,))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        from pyspark.sql import functions as F
+
+        base, delta = operands
+        by = self.groups.by
+        keys = delta.rows.select(*map(col, by)).distinct() if by else delta.rows
+        touched = semi(base.rows, keys, by, delta.small) if by else base.rows
+        new = bag.union(touched, delta.added()) if delta.monotone else bag.plus(touched, delta.rows, delta.label)
+        made = self.groups.of(new).withColumn(DELETED, F.lit(False))
+        return (bag.union(made, tombstones(keys, made)) if by else made,)

@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from olston.block import BASE, DELTA, MONOTONE, Block, Kind
+from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.operators import bag
+from olston.operators.columns import View
 from olston.operators.estimate import Statistics, Work
+from olston.operators.operand import Operand
 from olston.operators.signature import Link, Reads, Relaxed, Signature
+from olston.operators.weak import WeakDelta
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,7 @@ class Apply:
     """`c^{ΔB}`: B(T₁), Δ(T₂ ▷ T₃) → B((T₁ \\ T₂) ∪ T₃)."""
 
     name = "c.ΔB"
+    view = View.STORED
     signature = Signature((Reads((BASE, DELTA), Link.RELAXED),), BASE)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
@@ -28,17 +37,27 @@ class Apply:
             return Work(base.rows, delta.rows, 0.0, (base.rows + delta.rows,))
         return Work(base.rows, delta.rows, delta.rows, (base.rows + statistics.growth * delta.rows,))
 
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        base, delta = operands
+        if delta.monotone:
+            return (bag.union(base.rows, delta.added()),)
+        return (bag.apply(base.rows, delta.rows, small=delta.small, label=delta.label),)
+
 
 @dataclass(frozen=True)
 class Difference:
     """`c^{BΔ}`: B(T₁), B(T₂) with T₁ ≺ T₂ → Δ(T₁ ▷ T₂). It fits the first base only."""
 
     name = "c.BΔ"
+    view = View.STORED
     signature = Signature((Reads((BASE, BASE), Link.PRECEDES),), DELTA)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         old, new = operands[0].rows, operands[1].rows
         return Work(base=old + new, shuffled=old + new, written=(abs(new - old),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (bag.difference(operands[0].rows, operands[1].rows),)
 
 
 @dataclass(frozen=True)
@@ -46,85 +65,103 @@ class Complete:
     """B(T), one-sided Δ → Δ(T ▷ T′): free, so that readers of `B,Δ` pairs can follow a one-sided union."""
 
     name = "complete"
+    view = View.STORED
     signature = Signature((Reads((BASE, DELTA), Link.COMPLETES),), DELTA, monotone=True, relaxed=Relaxed.KEEPS)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         return Work(written=(operands[1].rows,))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (operands[1].rows,)
 
 
 @dataclass(frozen=True)
 class ApplyWeak:
     """`c^{δB}`: B(T₁), δ(T₂ ▷ T₃) → B((T₁ \\ T₂) ∪ T₃)."""
 
-    kind: Kind
+    weak: WeakDelta
+    view = View.STORED
 
     @property
     def name(self) -> str:
-        return f"c.{self.kind}B"
+        return f"c.{self.weak.kind}B"
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature((Reads((BASE, self.kind), Link.RELAXED),), BASE)
+        return Signature((Reads((BASE, self.weak.kind), Link.RELAXED),), BASE)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         base, delta = operands[0].rows, operands[1].rows
         return Work(base, delta, delta, (base + delta * (1 - statistics.known(base)),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.weak.applied(operands[0].rows, operands[1]),)
 
 
 @dataclass(frozen=True)
 class Strengthen:
     """`c^{δΔ}`: B(T₁), δ(T₁ ▷ T₂) → Δ(T₁ ▷ T₂). It reads what the base holds, so the result fits that base only."""
 
-    kind: Kind
+    weak: WeakDelta
+    view = View.STORED
 
     @property
     def name(self) -> str:
-        return f"c.{self.kind}Δ"
+        return f"c.{self.weak.kind}Δ"
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature((Reads((BASE, self.kind)),), DELTA)
+        return Signature((Reads((BASE, self.weak.kind)),), DELTA)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         base, delta = operands[0].rows, operands[1].rows
         return Work(base, delta, delta, (delta * (1 + statistics.known(base)),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.weak.strengthened(operands[0].rows, operands[1]),)
 
 
 @dataclass(frozen=True)
 class Weaken:
     """`c^{Δδ}`: Δ(T₁ ▷ T₂) → δ(T₁ ▷ T₂), without reference to the old base."""
 
-    kind: Kind
-    expand: float = 1.0
+    weak: WeakDelta
+    view = View.STORED
 
     @property
     def name(self) -> str:
-        return f"c.Δ{self.kind}"
+        return f"c.Δ{self.weak.kind}"
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature((Reads((DELTA,)),), self.kind, relaxed=Relaxed.KEEPS)
+        return Signature((Reads((DELTA,)),), self.weak.kind, relaxed=Relaxed.KEEPS)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
-        return Work(delta=rows, shuffled=rows, written=(rows / self.expand,))
+        return Work(delta=rows, shuffled=rows, written=(rows / self.weak.expand,))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.weak.weakened(operands[0]),)
 
 
 @dataclass(frozen=True)
 class WeakDifference:
     """`c^{Bδ}`: B(T₁), B(T₂) with T₁ ≺ T₂ → δ(T₁ ▷ T₂)."""
 
-    kind: Kind
-    expand: float = 1.0
+    weak: WeakDelta
+    view = View.STORED
 
     @property
     def name(self) -> str:
-        return f"c.B{self.kind}"
+        return f"c.B{self.weak.kind}"
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature((Reads((BASE, BASE), Link.PRECEDES),), self.kind)
+        return Signature((Reads((BASE, BASE), Link.PRECEDES),), self.weak.kind)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         old, new = operands[0].rows, operands[1].rows
-        return Work(base=old + new, shuffled=old + new, written=(abs(new - old) / self.expand,))
+        return Work(base=old + new, shuffled=old + new, written=(abs(new - old) / self.weak.expand,))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return (self.weak.compared(operands[0].rows, operands[1].rows),)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from olston.block import BASE, DELTA, Block, Kind
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind
+from olston.operators import bag
+from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, conjunction, few, semi
 from olston.operators.estimate import Statistics, Work
+from olston.operators.operand import Operand
+from olston.operators.replace import tombstones
 from olston.operators.signature import BASE_AND_DELTA, BASES, DELTAS, Reads, Relaxed, Signature
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -18,12 +26,20 @@ class BatchJoin:
     B(T₁); B(T₂) → B(T₁ ⊕ T₂), T₁ ⊕ T₂ consistent
     """
 
+    on: tuple[str, ...] = ()
+    how: str = "inner"
     name = "batch"
+    view = View.PUBLIC
     signature = Signature((BASES, BASES), BASE, sync=True)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         left, right = operands[0].rows, operands[1].rows
         return Work(base=left + right, shuffled=left + right, written=(statistics.out(left),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, right = operands
+        few_left = few(left.rows, left.small and self.how == "inner")
+        return (few_left.join(few(right.rows, right.small), on=list(self.on), how=self.how),)
 
 
 @dataclass(frozen=True)
@@ -44,7 +60,9 @@ class IncrementalJoin:
     B(T₁), Δ(T₁ ▷ T₂); B(T₃), Δ(T₃ ▷ T₄) → Δ(T₁ ⊕ T₃ ▷ T₂ ⊕ T₄), both ends consistent
     """
 
+    on: tuple[str, ...] = ()
     name = "incremental"
+    view = View.PUBLIC
     signature = Signature(
         (BASE_AND_DELTA, BASE_AND_DELTA), DELTA, sync=True, monotone=True, relaxed=Relaxed.IF_MONOTONE
     )
@@ -53,6 +71,13 @@ class IncrementalJoin:
         left, new_left, right, new_right = (b.rows for b in operands)
         written = statistics.out(new_left) + matches(left, new_right, statistics)
         return Work(left + right, new_left + new_right, new_left + new_right, (written,))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, new_left, right, new_right = operands
+        made = bag.union(
+            joined(new_left, right, self.on), joined(left, new_right, self.on), joined(new_left, new_right, self.on)
+        )
+        return (made if new_left.monotone and new_right.monotone else bag.net(made),)
 
 
 @dataclass(frozen=True)
@@ -67,12 +92,20 @@ class AsyncLeftJoin:
     With deletions it fits the base it was made for only; also the cheap synchronous way when the right is idle.
     """
 
+    on: tuple[str, ...] = ()
+    how: str = "inner"
     name = "async_left"
+    view = View.PUBLIC
     signature = Signature((DELTAS, BASES), DELTA, monotone=True, relaxed=Relaxed.IF_MONOTONE)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         new_left, right = operands[0].rows, operands[1].rows
         return Work(right, new_left, new_left, (statistics.out(new_left),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        new_left, right = operands
+        made = joined(new_left, right, self.on) if self.how == "inner" else left_joined(new_left, right, self.on)
+        return (made if new_left.monotone else bag.net(made),)
 
 
 @dataclass(frozen=True)
@@ -85,7 +118,11 @@ class ReplaceLeftJoin:
     """
 
     kind: Kind
+    on: tuple[str, ...] = ()
+    how: str = "inner"
+    key: tuple[str, ...] = ()
     name = "replace_left"
+    view = View.PUBLIC
 
     @cached_property
     def signature(self) -> Signature:
@@ -93,6 +130,11 @@ class ReplaceLeftJoin:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         return AsyncLeftJoin().estimate(operands, statistics)
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        new_left, right = operands
+        join = joined if self.how == "inner" else left_joined
+        return (_replacing(new_left, lambda rows: join(rows, right, self.on), self.key),)
 
 
 @dataclass(frozen=True)
@@ -102,12 +144,19 @@ class AsyncRightJoin:
     B(T₁); Δ(T₂ ▷ T₃) → Δ(T₁ ⊕ T₂ ▷ T₁ ⊕ T₃)
     """
 
+    on: tuple[str, ...] = ()
     name = "async_right"
+    view = View.PUBLIC
     signature = Signature((BASES, DELTAS), DELTA, monotone=True, relaxed=Relaxed.IF_MONOTONE)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         left, new_right = operands[0].rows, operands[1].rows
         return Work(left, new_right, new_right, (matches(left, new_right, statistics),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, new_right = operands
+        made = joined(left, new_right, self.on)
+        return (made if new_right.monotone else bag.net(made),)
 
 
 @dataclass(frozen=True)
@@ -118,7 +167,10 @@ class ReplaceRightJoin:
     """
 
     kind: Kind
+    on: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
     name = "replace_right"
+    view = View.PUBLIC
 
     @cached_property
     def signature(self) -> Signature:
@@ -126,6 +178,10 @@ class ReplaceRightJoin:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         return AsyncRightJoin().estimate(operands, statistics)
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, new_right = operands
+        return (_replacing(new_right, lambda rows: joined(left, rows, self.on), self.key),)
 
 
 @dataclass(frozen=True)
@@ -135,12 +191,18 @@ class TouchedKeysJoin:
     B(T₁); B(T₂), Δ(T₂ ▷ T₃) → Δ(T₁ ⊕ T₂ ▷ T₁ ⊕ T₃). It fits the base it was made for only.
     """
 
+    on: tuple[str, ...] = ()
     name = "async_right"
+    view = View.PUBLIC
     signature = Signature((BASES, BASE_AND_DELTA), DELTA)
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         left, right, new_right = (b.rows for b in operands)
         return Work(left + right, new_right, new_right, (2 * matches(left, new_right, statistics),))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, right, new_right = operands
+        return (bag.net(joined(left, _with_unmatched(right, new_right, self.on), self.on)),)
 
 
 @dataclass(frozen=True)
@@ -152,9 +214,72 @@ class IncrementalLeftJoin(IncrementalJoin):
 
     signature = Signature((BASE_AND_DELTA, BASE_AND_DELTA), DELTA, sync=True)
 
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, new_left, right, new_right = operands
+        changed = _with_unmatched(right, new_right, self.on)
+        made = bag.union(
+            left_joined(new_left, right, self.on), joined(left, changed, self.on), joined(new_left, changed, self.on)
+        )
+        return (bag.net(made),)
+
 
 def matches(left: float, new_right: float, statistics: Statistics) -> float:
     """Rows that new rows on the right find on the left: an even share of it, twice where all keys changed."""
     if statistics.keys is None:
         return statistics.out(new_right)
     return statistics.out(left) * min(2.0, new_right / statistics.keys)
+
+
+def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
+    """The inner join of two operands, of which one at least is a delta; weights multiply."""
+    from pyspark.sql import functions as F
+
+    names = [f"{PREFIX}left", f"{PREFIX}right"]
+    sides = [
+        few(side.rows, side.small).withColumnRenamed(WEIGHT, name) if WEIGHT in side.rows.columns else side.rows
+        for side, name in zip((left, right), names, strict=True)
+    ]
+    made = sides[0].join(sides[1], on=list(on), how="inner")
+    weights = [col(n) for n in names if n in made.columns]
+    columns = [col(c) for c in made.columns if c not in names]
+    product = weights[0] * weights[1] if len(weights) == 2 else weights[0] if weights else F.lit(1).cast("bigint")
+    return made.select(*columns, product.alias(WEIGHT))
+
+
+def left_joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
+    """The left join of a delta with a base, of which only the rows that it meets are shuffled."""
+    keys = left.rows.select(*map(col, on)).distinct()
+    met = semi(right.rows, keys, on, left.small, sql=True)
+    made = left.rows.join(met, on=list(on), how="left")
+    return made.select(*[col(c) for c in made.columns if c != WEIGHT], col(WEIGHT))
+
+
+def _replacing(weak: Operand, join: Callable[[Operand], DataFrame], key: Sequence[str]) -> DataFrame:
+    """The rows given, joined; every key given is superseded, also where its rows met nothing."""
+    from pyspark.sql import functions as F
+
+    rows = bag.weigh(weak.rows.where(f"NOT {DELETED}").drop(DELETED))
+    made = join(Operand(rows, MONOTONE, weak.size, weak.label)).drop(WEIGHT).withColumn(DELETED, F.lit(False))
+    return bag.union(made, tombstones(weak.rows.select(*map(col, key)).distinct(), made))
+
+
+def _with_unmatched(right: Operand, new_right: Operand, on: Sequence[str]) -> Operand:
+    """The changes on the right as a left join sees them.
+
+    A key that gets its first row on the right takes back the row without a match, and a key that loses its
+    last one brings it back: to the delta are added rows of nulls with weight −1 and 1.
+    """
+    from pyspark.sql import functions as F
+
+    old, new = f"{PREFIX}old", f"{PREFIX}new"
+    matchable = conjunction(col(c).isNotNull() for c in on)
+    changes = new_right.rows.where(matchable).groupBy(*map(col, on)).agg(F.sum(WEIGHT).alias(new))
+    had = semi(right.rows, changes, on, new_right.small, sql=True).groupBy(*map(col, on)).agg(F.count("*").alias(old))
+    zero = F.lit(0).cast("bigint")
+    both = bag.union(had.withColumn(new, zero), changes.withColumn(old, zero).select(*had.columns, new))
+    counts = both.groupBy(*map(col, on)).agg(F.sum(old).alias(old), F.sum(new).alias(new))
+    text = f"[{bag.MISSING}] {new_right.label} deletes more rows of a key than there are"
+    after = F.when(col(old) + col(new) < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(col(old) + col(new))
+    weight = (after == 0).cast("bigint") - (col(old) == 0).cast("bigint")
+    unmatched = tombstones(counts.select(*map(col, on), weight.alias(WEIGHT)), new_right.rows).where(f"{WEIGHT} <> 0")
+    return Operand(bag.union(new_right.rows, unmatched), DELTA, new_right.size, new_right.label)

@@ -6,13 +6,92 @@ the result. One function serves all of them; a split has one output per conditio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from olston.block import BASE, DELTA, Block, Kind
+from olston.operators import bag
+from olston.operators.columns import DELETED, View, col
 from olston.operators.estimate import Statistics, Work
+from olston.operators.operand import Operand
+from olston.operators.replace import tombstones
 from olston.operators.signature import BASES, DELTAS, Reads, Relaxed, Signature
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Stateless(Protocol):
+    """What a stateless operation does with a bag of rows: one bag per output."""
+
+    @property
+    def view(self) -> View: ...
+
+    def rows(self, rows: DataFrame) -> tuple[DataFrame, ...]: ...
+
+    def delta(self, delta: Operand) -> tuple[DataFrame, ...]: ...
+
+    def replacement(self, weak: DataFrame, key: Sequence[str]) -> tuple[DataFrame, ...]: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of a DataFrame, which sees the user's columns; of an internal channel, all of them."""
+
+    function: Callable[[Any], Any] = lambda rows: rows
+    view: View = View.PUBLIC
+
+    def rows(self, rows: DataFrame) -> tuple[DataFrame, ...]:
+        return (self.function(rows),)
+
+    def delta(self, delta: Operand) -> tuple[DataFrame, ...]:
+        added = bag.weigh(self.function(delta.added()))
+        if delta.monotone:
+            return (added,)
+        return (bag.net(bag.union(added, bag.weigh(self.function(delta.deleted()), -1))),)
+
+    def replacement(self, weak: DataFrame, key: Sequence[str]) -> tuple[DataFrame, ...]:
+        from pyspark.sql import functions as F
+
+        made = self.function(weak.where(f"NOT {DELETED}").drop(DELETED)).withColumn(DELETED, F.lit(False))
+        # every key given is superseded, also where the function makes nothing of its rows
+        return (bag.union(made, tombstones(weak.select(*map(col, key)).distinct(), made)),)
+
+
+@dataclass(frozen=True)
+class Choose:
+    """The rows by the first condition they meet; null is no match, and with `rest` the last output takes what is left.
+
+    Rows keep their hidden columns. Where tombstones are kept, a row that is not chosen becomes one.
+    """
+
+    conditions: tuple[Any, ...]
+    rest: bool = False
+    view = View.STORED
+
+    def rows(self, rows: DataFrame) -> tuple[DataFrame, ...]:
+        from pyspark.sql import functions as F
+
+        conditions = [F.expr(c) if isinstance(c, str) else c for c in self.conditions]
+        which = F.when(conditions[0], 0)
+        for i, condition in enumerate(conditions[1:], 1):
+            which = which.when(condition, i)
+        place = which.otherwise(len(conditions) if self.rest else -1)
+        made = []
+        for i in range(len(conditions) + self.rest):
+            chosen = place == i
+            made.append(
+                rows.withColumn(DELETED, col(DELETED) | ~chosen) if DELETED in rows.columns else rows.where(chosen)
+            )
+        return tuple(made)
+
+    def delta(self, delta: Operand) -> tuple[DataFrame, ...]:
+        return self.rows(delta.rows)
+
+    def replacement(self, weak: DataFrame, key: Sequence[str]) -> tuple[DataFrame, ...]:
+        return self.rows(weak)
 
 
 @dataclass(frozen=True)
@@ -23,12 +102,20 @@ class BatchMap:
     """
 
     outputs: int = 1
+    function: Stateless = Call()
     name = "batch"
     signature = Signature((BASES,), BASE)
+
+    @property
+    def view(self) -> View:
+        return self.function.view
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
         return Work(base=rows, written=_written(rows, self.outputs, statistics))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return self.function.rows(operands[0].rows)
 
 
 @dataclass(frozen=True)
@@ -39,12 +126,20 @@ class IncrementalMap:
     """
 
     outputs: int = 1
+    function: Stateless = Call()
     name = "incremental"
     signature = Signature((DELTAS,), DELTA, monotone=True, relaxed=Relaxed.KEEPS)
+
+    @property
+    def view(self) -> View:
+        return self.function.view
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
         return Work(delta=rows, written=_written(rows, self.outputs, statistics))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return self.function.delta(operands[0])
 
 
 @dataclass(frozen=True)
@@ -56,15 +151,24 @@ class ReplaceMap:
 
     kind: Kind
     outputs: int = 1
+    function: Stateless = Call()
+    key: tuple[str, ...] = ()
     name = "replace"
 
     @cached_property
     def signature(self) -> Signature:
         return Signature((Reads((self.kind,)),), self.kind, relaxed=Relaxed.KEEPS)
 
+    @property
+    def view(self) -> View:
+        return self.function.view
+
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
         return Work(delta=rows, written=_written(rows, self.outputs, statistics))
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        return self.function.replacement(operands[0].rows, self.key)
 
 
 def _written(rows: float, outputs: int, statistics: Statistics) -> tuple[float, ...]:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, Block, is_delta
+from olston.operators import bag
+from olston.operators.columns import View
 from olston.operators.estimate import Statistics, Work
+from olston.operators.operand import Operand
 from olston.operators.signature import BASES, DELTAS, NOTHING, Relaxed, Signature
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-class _Union:
+
+class AnyUnion:
+    """What all variants have in common."""
+
+    view = View.ARRIVAL
+
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         deltas = sum(b.rows for b in operands if is_delta(b.kind))
         rows = sum(b.rows for b in operands)
         return Work(base=rows - deltas, delta=deltas, written=(rows,))
 
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        both = bag.union(*[o.rows for o in operands])
+        deltas = [o for o in operands if is_delta(o.kind)]
+        return (bag.net(both) if len(deltas) > 1 and not all(o.monotone for o in deltas) else both,)
+
 
 @dataclass(frozen=True)
-class BatchUnion(_Union):
+class BatchUnion(AnyUnion):
     """All rows of two bases that reflect one moment.
 
     B(T₁); B(T₂) → B(T₁ ⊕ T₂), T₁ ⊕ T₂ consistent
@@ -29,7 +45,7 @@ class BatchUnion(_Union):
 
 
 @dataclass(frozen=True)
-class AsyncBatchUnion(_Union):
+class AsyncBatchUnion(AnyUnion):
     """All rows of two bases, whatever moments they reflect.
 
     B(T₁); B(T₂) → B(T₁ ⊕ T₂)
@@ -40,7 +56,7 @@ class AsyncBatchUnion(_Union):
 
 
 @dataclass(frozen=True)
-class IncrementalUnion(_Union):
+class IncrementalUnion(AnyUnion):
     """The deltas of both sides together.
 
     Δ(T₁ ▷ T₂); Δ(T₃ ▷ T₄) → Δ(T₁ ⊕ T₃ ▷ T₂ ⊕ T₄), both ends consistent
@@ -51,7 +67,7 @@ class IncrementalUnion(_Union):
 
 
 @dataclass(frozen=True)
-class AsyncLeftUnion(_Union):
+class AsyncLeftUnion(AnyUnion):
     """Pass on the left alone; the entries of the right are left empty.
 
     Δ(T₁ ▷ T₂); ∅ → Δ(T₁ ⊕ ⟨{}, …⟩ ▷ T₂ ⊕ ⟨{}, …⟩). It deletes rows of its own side only, so it may be applied relaxed.
@@ -62,7 +78,7 @@ class AsyncLeftUnion(_Union):
 
 
 @dataclass(frozen=True)
-class AsyncRightUnion(_Union):
+class AsyncRightUnion(AnyUnion):
     """Pass on the right alone; mirrors `AsyncLeftUnion`.
 
     ∅; Δ(T₁ ▷ T₂) → Δ(⟨{}, …⟩ ⊕ T₁ ▷ ⟨{}, …⟩ ⊕ T₂)

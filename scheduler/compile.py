@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind, is_delta
 from olston.channel import Channel
@@ -20,10 +20,10 @@ from olston.workflow import Workflow
 _RECOMPUTE = {Policy.INCREMENTAL: Recompute.LAST_RESORT, Policy.INCREMENTAL_STRICT: Recompute.FIRST_FILL}
 
 
-def compile_workflow(workflow: Workflow, costs: CostModel | None = None) -> Network:
-    """The network of `workflow` under `costs`."""
+def compile_workflow(workflow: Workflow, costs: CostModel | None = None, drifting: Collection[str] = ()) -> Network:
+    """The network of `workflow` under `costs`; `drifting` names the aggregates that cannot be incremented exactly."""
     model = costs or CostModel()
-    variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model)]
+    variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model, drifting)]
     read = _kinds_read(workflow, variants)
     for channel in workflow.channels.values():
         variants += _conversions(workflow, channel, read.get(channel.name, set()), model)
@@ -36,8 +36,8 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None) -> Netw
     )
 
 
-def _variants(widget: Widget, model: CostModel) -> Iterator[Variant]:
-    for operation in widget.operations():
+def _variants(widget: Widget, model: CostModel, drifting: Collection[str]) -> Iterator[Variant]:
+    for operation in widget.operations(drifting):
         for operator in operation.operators:
             batch = not operator.signature.incremental
             if widget.policy is Policy.FULL and not batch:
@@ -52,6 +52,7 @@ def _variants(widget: Widget, model: CostModel) -> Iterator[Variant]:
                 operation.outputs,
                 price(operator, model.rates(name, operator.name), model.of(name)),
                 recompute=recompute,
+                operator=operator,
             )
 
 
@@ -82,6 +83,7 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
             (name,),
             price(operator, rates, statistics),
             listed=listed,
+            operator=operator,
         )
 
     strong = bool(read & {DELTA, MONOTONE})
@@ -93,16 +95,16 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
     if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
         yield converter(convert.Complete(), free=True)
     for weak in channel.weak:
-        yield converter(Chain(weak.kind), listed=False, free=True)
+        yield converter(Chain(weak.kind, weak), listed=False, free=True)
         wanted = weak.kind in read
         if TO_BASE in weak.supplied:
-            yield converter(convert.ApplyWeak(weak.kind))
+            yield converter(convert.ApplyWeak(weak))
         if TO_DELTA in weak.supplied and (strong or TO_BASE not in weak.supplied):
-            yield converter(convert.Strengthen(weak.kind))
+            yield converter(convert.Strengthen(weak))
         if FROM_DELTA in weak.supplied and wanted:
-            yield converter(convert.Weaken(weak.kind, weak.expand))
+            yield converter(convert.Weaken(weak))
         if FROM_BASES in weak.supplied and wanted:
-            yield converter(convert.WeakDifference(weak.kind, weak.expand))
+            yield converter(convert.WeakDifference(weak))
 
 
 def _lineage(workflow: Workflow, channel: Channel) -> Iterator[str | None]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olston.block import DELTA, MONOTONE, Block, Kind
 from olston.constraints import Inconsistency, Staleness
+from olston.operators.operator import Operator
 from olston.operators.signature import Signature
 from olston.scheduler.declared import Declared
 
@@ -52,6 +53,8 @@ class Variant:
     listed: bool = True
     """False for what costs nothing and leaves no trace in a plan: chaining."""
     recompute: Recompute = Recompute.ALLOWED
+    operator: Operator | None = None
+    """What runs on Spark; `None` in problem files, which are about deciding only."""
 
     @cached_property
     def foreign(self) -> bool:

@@ -6,25 +6,22 @@ map them. min, max and user aggregates recompute the groups touched.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from olston.errors import WorkflowError
-from olston.operators.aggregate import BatchAggregate, IncrementAggregate, TouchedGroupsAggregate
+from olston.operators.aggregate import BatchAggregate, Groups, IncrementAggregate, TouchedGroupsAggregate
+from olston.operators.columns import ALL, View, col, public
+from olston.operators.map import Call
+from olston.operators.operator import Operator
+from olston.operators.states import ALGEBRAIC, DISTRIBUTIVE, Aggregation, finish
 from olston.operators.weak import WeakDelta, increment, replace
 from olston.widgets.map import stateless
 from olston.widgets.widget import Makes, Operation, Widget
 
-DISTRIBUTIVE = frozenset({"count", "sum"})
-ALGEBRAIC = DISTRIBUTIVE | {"avg", "var", "stddev"}
-
-
-@dataclass(frozen=True)
-class Aggregation:
-    """One aggregated column: `count`, `sum`, `avg`, `min`, `max`, `var`, `stddev`, or any Spark aggregate `agg`."""
-
-    function: str
-    argument: Any = None
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -54,23 +51,36 @@ class Aggregate(Widget):
     def _nested(self) -> bool:
         return self.functions <= ALGEBRAIC and not self.functions <= DISTRIBUTIVE
 
-    def _weak(self) -> WeakDelta:
-        if self.functions <= ALGEBRAIC:
-            return increment(self.by, [name for name, _ in self.columns])
-        return replace(self.by)
+    @property
+    def _weak(self) -> tuple[WeakDelta, ...]:
+        if self.functions <= {"count"}:
+            return (increment(self.by, [name for name, _ in self.columns]),)
+        if self.functions <= ALGEBRAIC:  # which of the two depends on the types of the columns
+            return increment(self.by, [name for name, _ in self.columns]), replace(self.by)
+        return (replace(self.by),)
 
     def makes(self) -> tuple[Makes, ...]:
         if self._nested:
-            return Makes(f"{self.name}#sums", self.by, (self._weak(),), internal=True), Makes(self.name, self.by)
-        return (Makes(self.name, self.by, (self._weak(),)),)
+            return Makes(f"{self.name}#sums", self.by, self._weak, internal=True), Makes(self.name, self.by)
+        return (Makes(self.name, self.by, self._weak),)
 
-    def operations(self) -> tuple[Operation, ...]:
-        source, kind = self.inputs[0].name, self._weak().kind
-        if self._nested:
-            return nested(source, f"{self.name}#sums", self.name, self._weak())
-        if self.functions <= DISTRIBUTIVE:
-            return (Operation((source,), (self.name,), (BatchAggregate(), IncrementAggregate(kind))),)
-        return (Operation((source,), (self.name,), (BatchAggregate(), TouchedGroupsAggregate(kind))),)
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        source = self.inputs[0].name
+        if not self._nested:
+            return (Operation((source,), (self.name,), self._variants(drifting)),)
+        by, columns, sums = self.by, self.columns, f"{self.name}#sums"
+        finished = Call(lambda rows: finish(rows, by, columns), View.STORED)
+        return (
+            Operation((source,), (sums,), self._variants(drifting), role=sums),
+            Operation((sums,), (self.name,), stateless(finished, ())),
+        )
+
+    def _variants(self, drifting: Collection[str]) -> tuple[Operator, ...]:
+        increments = self.functions <= ALGEBRAIC and self.name not in drifting
+        groups = Groups(self.by, self.columns, increments)
+        if increments:
+            return BatchAggregate(groups), IncrementAggregate(self._weak[0].kind, groups)
+        return BatchAggregate(groups), TouchedGroupsAggregate(self._weak[-1].kind, groups)
 
 
 @dataclass(frozen=True)
@@ -78,19 +88,20 @@ class Distinct(Widget):
     """Every row once: counts on an internal channel, then a map. The key is all columns."""
 
     def makes(self) -> tuple[Makes, ...]:
-        return Makes(f"{self.name}#counts", ("*",), (self._weak,), internal=True), Makes(self.name, ("*",))
+        return Makes(f"{self.name}#counts", ALL, (self._weak,), internal=True), Makes(self.name, ALL)
 
-    def operations(self) -> tuple[Operation, ...]:
-        return nested(self.inputs[0].name, f"{self.name}#counts", self.name, self._weak)
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        counts, groups = f"{self.name}#counts", Groups(ALL)
+        variants = (BatchAggregate(groups), IncrementAggregate(self._weak.kind, groups))
+        return (
+            Operation((self.inputs[0].name,), (counts,), variants, role=counts),
+            Operation((counts,), (self.name,), stateless(Call(_without_counts, View.STORED), ())),
+        )
 
     @property
     def _weak(self) -> WeakDelta:
-        return increment(("*",), ("count",))
+        return increment(ALL, ("count",))
 
 
-def nested(source: str, internal: str, public: str, weak: WeakDelta) -> tuple[Operation, ...]:
-    """Increments on an internal channel, then a map to the public one."""
-    return (
-        Operation((source,), (internal,), (BatchAggregate(), IncrementAggregate(weak.kind)), role=internal),
-        Operation((internal,), (public,), stateless(())),
-    )
+def _without_counts(counts: DataFrame) -> DataFrame:
+    return counts.select(*map(col, public(counts.columns)))

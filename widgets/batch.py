@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
@@ -22,6 +23,6 @@ class Batch(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return (Makes(self.name),)
 
-    def operations(self) -> tuple[Operation, ...]:
-        operator = BatchOperator(len(self.inputs), self.sync)
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        operator = BatchOperator(len(self.inputs), self.sync, self.function)
         return (Operation(tuple(c.name for c in self.inputs), (self.name,), (operator,)),)

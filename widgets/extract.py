@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
-from olston.operators.extract import BatchExtract, IncrementalExtract
-from olston.operators.weak import WeakDelta, replace
+from olston.operators.columns import ORDER
+from olston.operators.extract import BatchExtract, IncrementalExtract, Newest
+from olston.operators.weak import Replace, replace
 from olston.widgets.widget import Makes, Operation, Widget
 
 
@@ -25,11 +27,22 @@ class Extract(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return (Makes(self.name, None, (self._weak,)),)
 
-    def operations(self) -> tuple[Operation, ...]:
-        operators = (BatchExtract(), IncrementalExtract(self._weak.kind))
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        newest = Newest(self.function, self.key, self.order_by, self._ordered, not self._arrival_tells)
+        operators = (BatchExtract(newest), IncrementalExtract(self._weak.kind, newest))
         return (Operation((self.inputs[0].name,), (self.name,), operators),)
 
     @property
-    def _weak(self) -> WeakDelta:
+    def _weak(self) -> Replace:
         # one page has many links: a strong delta of them does not show all rows of a key
-        return replace(self.key, self.order_by, unique=False)
+        return replace(self.key, self.order_by, unique=False, by=ORDER if self._ordered else None)
+
+    @property
+    def _ordered(self) -> bool:
+        """Whether a later block may bring an older row."""
+        return self.order_by is not None or not self._arrival_tells
+
+    @property
+    def _arrival_tells(self) -> bool:
+        """Whether of two rows of different blocks one always arrived later, and it is known which."""
+        return len(self.inputs[0].pathways) == 1 and self.inputs[0].knows_arrival

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
@@ -17,7 +18,7 @@ from olston.operators.join import (
     TouchedKeysJoin,
 )
 from olston.operators.operator import Operator
-from olston.operators.weak import WeakDelta, replace
+from olston.operators.weak import Replace, WeakDelta, replace
 from olston.widgets.map import replacements
 from olston.widgets.widget import Makes, Operation, Widget
 
@@ -41,14 +42,15 @@ class Join(Widget):
         weak = {w.kind: w for w in (*self._from_left(), *self._from_right())}
         return (Makes(self.name, self._key(), tuple(weak.values())),)
 
-    def operations(self) -> tuple[Operation, ...]:
-        operators: list[Operator] = [BatchJoin(), AsyncBatchJoin()]
-        if self.how == "inner":
-            operators += [IncrementalJoin(), AsyncLeftJoin(), AsyncRightJoin()]
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        on, how = self.on, self.how
+        operators: list[Operator] = [BatchJoin(on, how), AsyncBatchJoin(on, how)]
+        if how == "inner":
+            operators += [IncrementalJoin(on), AsyncLeftJoin(on), AsyncRightJoin(on)]
         else:
-            operators += [IncrementalLeftJoin(), AsyncLeftJoin(), TouchedKeysJoin()]
-        operators += [ReplaceLeftJoin(w.kind) for w in self._from_left()]
-        operators += [ReplaceRightJoin(w.kind) for w in self._from_right()]
+            operators += [IncrementalLeftJoin(on), AsyncLeftJoin(on, how), TouchedKeysJoin(on)]
+        operators += [ReplaceLeftJoin(w.kind, on, how, w.key) for w in self._from_left()]
+        operators += [ReplaceRightJoin(w.kind, on, w.key) for w in self._from_right()]
         return (Operation((self.inputs[0].name, self.inputs[1].name), (self.name,), tuple(operators)),)
 
     def _key(self) -> tuple[str, ...] | None:
@@ -60,14 +62,18 @@ class Join(Widget):
             return right.key
         return None
 
-    def _from_left(self) -> list[WeakDelta]:
-        return [replace(w.key, w.order, w.key == self._key()) for w in replacements(self.inputs[0].weak)]
+    def _from_left(self) -> list[Replace]:
+        return self._crossing(self.inputs[0].weak)
 
-    def _from_right(self) -> list[WeakDelta]:
+    def _from_right(self) -> list[Replace]:
         # in a left join a right-hand row that goes leaves a row behind: replacement by its key would lose it
         if self.how != "inner":
             return []
-        return [replace(w.key, w.order, w.key == self._key()) for w in replacements(self.inputs[1].weak)]
+        return self._crossing(self.inputs[1].weak)
+
+    def _crossing(self, weak: tuple[WeakDelta, ...]) -> list[Replace]:
+        # a row that met nothing leaves no tombstone, since it may meet something later: a late row could not lose to it
+        return [replace(w.key, unique=w.key == self._key()) for w in replacements(weak) if w.by is None]
 
 
 def unique_on(key: tuple[str, ...] | None, on: tuple[str, ...]) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
-from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
+from olston.operators.map import BatchMap, Call, Choose, IncrementalMap, ReplaceMap, Stateless
 from olston.operators.operator import Operator
-from olston.operators.weak import WeakDelta
+from olston.operators.weak import Replace, WeakDelta
 from olston.widgets.widget import Makes, Operation, Widget
 
 
@@ -20,12 +21,12 @@ class Map(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return (Makes(self.name, self.key, self._crossing()),)
 
-    def operations(self) -> tuple[Operation, ...]:
-        return (Operation((self.inputs[0].name,), (self.name,), stateless(self._crossing())),)
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        return (Operation((self.inputs[0].name,), (self.name,), stateless(Call(self.function), self._crossing())),)
 
-    def _crossing(self) -> tuple[WeakDelta, ...]:
+    def _crossing(self) -> tuple[Replace, ...]:
         # an order column may be gone after f, and without it a late older row would win
-        return tuple(w for w in replacements(self.inputs[0].weak) if w.key == self.key and w.order is None)
+        return tuple(w for w in replacements(self.inputs[0].weak) if w.key == self.key and w.by is None)
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Filter(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return (Makes(self.name, self.inputs[0].key, replacements(self.inputs[0].weak)),)
 
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         crossing = replacements(self.inputs[0].weak)
-        return (Operation((self.inputs[0].name,), (self.name,), stateless(crossing)),)
+        return (Operation((self.inputs[0].name,), (self.name,), stateless(Choose((self.function,)), crossing)),)
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,22 @@ class Split(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return tuple(Makes(o, self.inputs[0].key, replacements(self.inputs[0].weak)) for o in self.outputs)
 
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         crossing = replacements(self.inputs[0].weak)
-        return (Operation((self.inputs[0].name,), self.outputs, stateless(crossing, len(self.outputs))),)
+        conditions = tuple(self.function.values())
+        choose = Choose(conditions, rest=len(self.outputs) > len(conditions))
+        return (Operation((self.inputs[0].name,), self.outputs, stateless(choose, crossing, len(self.outputs))),)
 
 
-def stateless(crossing: tuple[WeakDelta, ...], outputs: int = 1) -> tuple[Operator, ...]:
+def stateless(function: Stateless, crossing: tuple[Replace, ...], outputs: int = 1) -> tuple[Operator, ...]:
     """The variants of a stateless operation; `crossing` are the replacements whose key it keeps."""
-    return BatchMap(outputs), IncrementalMap(outputs), *(ReplaceMap(w.kind, outputs) for w in crossing)
+    return (
+        BatchMap(outputs, function),
+        IncrementalMap(outputs, function),
+        *(ReplaceMap(w.kind, outputs, function, w.key) for w in crossing),
+    )
 
 
-def replacements(weak: tuple[WeakDelta, ...]) -> tuple[WeakDelta, ...]:
+def replacements(weak: tuple[WeakDelta, ...]) -> tuple[Replace, ...]:
     """The `replace` representations among `weak`, the only ones that cross an operator."""
-    return tuple(w for w in weak if w.name.startswith("replace("))
+    return tuple(w for w in weak if isinstance(w, Replace))

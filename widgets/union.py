@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
@@ -20,7 +21,7 @@ class Union(Widget):
     def makes(self) -> tuple[Makes, ...]:
         return (*(Makes(n, internal=True) for n in self._internal()), Makes(self.name))
 
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         variants = (BatchUnion(), AsyncBatchUnion(), IncrementalUnion(), AsyncLeftUnion(), AsyncRightUnion())
         made, left = [], self.inputs[0].name
         for right, target in zip(self.inputs[1:], [*self._internal(), self.name], strict=True):

@@ -7,7 +7,7 @@ among those is the planner's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -74,8 +74,11 @@ class Widget(ABC):
         """The channels made, internal ones first."""
 
     @abstractmethod
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations that make them, in order."""
+    def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
+        """The operations that make them, in order.
+
+        `drifting` names the aggregates whose sums do not add up exactly, because of the types of their columns.
+        """
 
     def refuse_impossible_policy(self) -> None:
         """`incremental_strict` needs an incremental variant in every operation."""

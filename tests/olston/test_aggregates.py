@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import olston as ol
-from olston.widgets.aggregate import Aggregation
+from olston.operators.states import Aggregation
 
 
 def test_count_needs_no_column() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import olston as ol
 from olston.block import DELTA, MONOTONE, Kind, weak
-from olston.widgets.aggregate import Aggregation
+from olston.operators.states import Aggregation
 from olston.workflow import Workflow
 from tests.derivation import Derived, T, base, delta, variants
 

@@ -10,6 +10,7 @@ from olston.operators.chain import Chain
 from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen, WeakDifference, Weaken
 from olston.operators.operator import Operator
 from olston.operators.signature import Relaxed
+from olston.operators.weak import replace
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.workflow import Workflow
@@ -19,10 +20,10 @@ REPLACE = weak("replace(k)")
 FIGURE_2: dict[str, tuple[Operator, str]] = {
     "c.ΔB": (Apply(), "B,Δ → B"),
     "c.BΔ": (Difference(), "B,B → Δ"),
-    f"c.{REPLACE}B": (ApplyWeak(REPLACE), f"B,{REPLACE} → B"),
-    f"c.{REPLACE}Δ": (Strengthen(REPLACE), f"B,{REPLACE} → Δ"),
-    f"c.Δ{REPLACE}": (Weaken(REPLACE), f"Δ → {REPLACE}"),
-    f"c.B{REPLACE}": (WeakDifference(REPLACE), f"B,B → {REPLACE}"),
+    f"c.{REPLACE}B": (ApplyWeak(replace("k")), f"B,{REPLACE} → B"),
+    f"c.{REPLACE}Δ": (Strengthen(replace("k")), f"B,{REPLACE} → Δ"),
+    f"c.Δ{REPLACE}": (Weaken(replace("k")), f"Δ → {REPLACE}"),
+    f"c.B{REPLACE}": (WeakDifference(replace("k")), f"B,B → {REPLACE}"),
 }
 
 
@@ -38,7 +39,7 @@ def test_only_weakening_does_without_the_old_base() -> None:
     assert without == {f"c.Δ{REPLACE}"}
 
 
-@pytest.mark.parametrize("operator", [Difference(), Strengthen(REPLACE), WeakDifference(REPLACE)])
+@pytest.mark.parametrize("operator", [Difference(), Strengthen(replace("k")), WeakDifference(replace("k"))])
 def test_a_delta_made_from_what_a_base_holds_fits_that_base_only(operator: Operator) -> None:
     assert operator.signature.relaxed is Relaxed.NEVER
 

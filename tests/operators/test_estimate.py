@@ -29,6 +29,7 @@ from olston.operators.join import (
 from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
 from olston.operators.operator import Operator
 from olston.operators.union import AsyncBatchUnion, AsyncLeftUnion, AsyncRightUnion, BatchUnion, IncrementalUnion
+from olston.operators.weak import increment, replace
 from olston.provenance import Provenance
 from olston.scheduler.cost import PRIORS
 
@@ -51,8 +52,8 @@ OPERATORS: Sequence[Operator] = (
     ReplaceLeftJoin(REPLACE), ReplaceRightJoin(REPLACE), TouchedKeysJoin(),
     BatchUnion(), AsyncBatchUnion(), IncrementalUnion(), AsyncLeftUnion(), AsyncRightUnion(),
     Batch(1), Batch(3, sync=True),
-    Apply(), Difference(), Complete(), ApplyWeak(INCREMENT), Strengthen(REPLACE), Weaken(REPLACE, 2.0),
-    WeakDifference(REPLACE), Chain(DELTA), Chain(REPLACE),
+    Apply(), Difference(), Complete(), ApplyWeak(increment("k", ())), Strengthen(replace("k")),
+    Weaken(increment("k", ())), WeakDifference(replace("k")), Chain(DELTA), Chain(REPLACE),
 )  # fmt: skip
 IDS = [type(o).__name__ for o in OPERATORS]
 
@@ -176,7 +177,7 @@ def test_adding_increments_gives_as_many_groups_as_aggregating_all(
     whole = estimate(BatchAggregate(), statistics, old + new).written[0]
     first = estimate(BatchAggregate(), statistics, old).written[0]
     added = estimate(IncrementAggregate(INCREMENT), statistics, new).written[0]
-    assert estimate(ApplyWeak(INCREMENT), statistics, first, added).written[0] == pytest.approx(whole)
+    assert estimate(ApplyWeak(increment("k", ())), statistics, first, added).written[0] == pytest.approx(whole)
 
 
 @given(SIZES, SIZES, st.sampled_from([10.0, 1e3, 1e5]))
@@ -185,7 +186,7 @@ def test_replacing_keys_gives_as_many_keys_as_extracting_from_all(old: float, ne
     whole = estimate(BatchExtract(), statistics, old + new).written[0]
     first = estimate(BatchExtract(), statistics, old).written[0]
     superseding = estimate(IncrementalExtract(REPLACE), statistics, new).written[0]
-    assert estimate(ApplyWeak(REPLACE), statistics, first, superseding).written[0] == pytest.approx(whole)
+    assert estimate(ApplyWeak(replace("k")), statistics, first, superseding).written[0] == pytest.approx(whole)
 
 
 def test_applying_new_rows_adds_them_and_applying_others_adds_what_is_left_of_them() -> None:

@@ -42,7 +42,7 @@ def test_increments_stay_on_the_internal_channel(place: Place, internal: str) ->
     wf = two()
     public = place(wf.channel("s"))
     assert public.weak == ()
-    assert [w.name.partition("(")[0] for w in wf.channels[internal].weak] == ["increment"]
+    assert wf.channels[internal].weak[0].name.startswith("increment(")
 
 
 @pytest.mark.parametrize("x", [ol.count(), ol.sum("v"), ol.min("v"), ol.max("v"), ol.agg("first(v)")])

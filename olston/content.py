@@ -1,0 +1,105 @@
+"""Where the rows of a block lie: an immutable anchor and an ordered overlay of deltas.
+
+A base is an anchor, a Delta table written once, and the deltas not yet folded into it; a delta is a list of parts.
+Applying a delta to a base, chaining deltas, and the difference of bases that share an anchor put such lists
+together: nothing is read or written. Contents are what a catalog keeps; nothing else says what is readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
+from typing import Any
+
+from olston.block import MONOTONE, Kind, is_strong
+from olston.provenance import Stamp
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A whole bag of rows in a Delta table of its own. `stamp` is that of its arrival, if it arrived."""
+
+    table: str
+    attempt: str
+    rows: int
+    bytes: int
+    stamp: Stamp | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows that one attempt wrote into a table of deltas; `label` is how errors call them.
+
+    `plain`: every row is added once. `inverted`: what was added counts as deleted, and the other way round.
+    """
+
+    table: str
+    attempt: str
+    kind: Kind
+    rows: int
+    bytes: int
+    label: str
+    plain: bool = False
+    stamp: Stamp | None = None
+    inverted: bool = False
+
+    @property
+    def monotone(self) -> bool:
+        return self.kind == MONOTONE and not self.inverted
+
+    def inverse(self) -> Part:
+        return replace(self, inverted=not self.inverted)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The rows of a block. Without an anchor, those of its parts, on top of nothing."""
+
+    anchor: Anchor | None = None
+    parts: tuple[Part, ...] = ()
+
+    def then(self, later: Content) -> Content:
+        """With the parts of `later` on top: a delta applied to a base, or chained to a delta."""
+        return replace(self, parts=self.parts + later.parts)
+
+    def until(self, newer: Content) -> Content | None:
+        """What turns this base into `newer`, if that follows from what they consist of: `c^{BΔ}` for nothing."""
+        if self.anchor != newer.anchor:
+            return None
+        shared = sum(1 for _ in takewhile(lambda p: p[0] == p[1], zip(self.parts, newer.parts, strict=False)))
+        taken_back, added = self.parts[shared:], newer.parts[shared:]
+        if not all(is_strong(p.kind) for p in taken_back + added):
+            return None
+        return Content(None, tuple(p.inverse() for p in reversed(taken_back)) + added)
+
+    def arrived(self, stamp: Stamp) -> Content:
+        """As known once the arrival was stamped."""
+        anchor = None if self.anchor is None else replace(self.anchor, stamp=stamp)
+        return Content(anchor, tuple(replace(p, stamp=stamp) for p in self.parts))
+
+    @property
+    def monotone(self) -> bool:
+        """Whether no part deletes anything."""
+        return all(p.monotone for p in self.parts)
+
+    @property
+    def bytes(self) -> int:
+        return (self.anchor.bytes if self.anchor else 0) + self.overlay_bytes
+
+    @property
+    def overlay_bytes(self) -> int:
+        return sum(p.bytes for p in self.parts)
+
+    @property
+    def attempts(self) -> frozenset[str]:
+        """The attempts whose files it needs."""
+        return frozenset(p.attempt for p in self.parts) | ({self.anchor.attempt} if self.anchor else set())
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Content:
+        anchor = fields["anchor"]
+        return cls(None if anchor is None else Anchor(**anchor), tuple(Part(**p) for p in fields["parts"]))

@@ -1,0 +1,87 @@
+"""Feeds: an output handed over as blocks of the kinds a consumer accepts, in order (DESIGN 4).
+
+A feed is a Delta table of what was delivered, one row and one commit for each block, numbered like the deliveries
+to a published table. The blocks themselves stay where they are. A consumer keeps a cursor, the number of the last
+block it took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from olston import table
+from olston.block import Block
+from olston.content import Content
+from olston.provenance import Provenance
+from olston.step import Stored
+from olston.store import Store, folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_COLUMNS = "number bigint, kind string, source string, target string, content string, held string, block string"
+
+
+@dataclass(frozen=True)
+class Fed:
+    """Block number `number` of a feed; with it the consumer holds `content`."""
+
+    number: int
+    stored: Stored
+    content: Provenance
+
+
+class Feed:
+    """The feed of one output."""
+
+    def __init__(self, store: Store, output: str) -> None:
+        self._store, self._output = store, output
+        self._path = store.path(f"feeds/{folder(output)}")
+        self._series = f"olston:{store.workflow.name}:{output}"
+
+    def last(self, session: SparkSession) -> int:
+        """The number of the last block delivered, 0 before the first."""
+        return table.last_number(session, self._path, self._series) if table.exists(session, self._path) else 0
+
+    def deliver(self, session: SparkSession, stored: Stored, content: Provenance, number: int, attempt: str) -> Fed:
+        """Add a block as delivery `number`. Fails without a trace if another delivery has that number."""
+        block = stored.block
+        row = (
+            number, block.kind, _text(block.source), _text(block.target), json.dumps(stored.content.to_dict()),
+            _text(content), block.id,
+        )  # fmt: skip
+        metadata = {"output": self._output, "delivery": number, "block": block.id}
+        with table.numbered(session, self._path, self._series, number, attempt, metadata):
+            session.createDataFrame([row], _COLUMNS).write.format("delta").mode("append").save(self._path)
+        return Fed(number, stored, content)
+
+    def after(self, session: SparkSession, cursor: int = 0) -> Iterator[Fed]:
+        """The blocks delivered after number `cursor`, in order."""
+        if not table.exists(session, self._path):
+            return
+        found = session.read.format("delta").load(self._path).where(f"number > {int(cursor)}").orderBy("number")
+        for row in found.collect():
+            source = None if row["source"] is None else _provenance(row["source"])
+            block = Block(self._output, row["kind"], _provenance(row["target"]), source, id=row["block"])
+            content = Content.from_dict(json.loads(row["content"]))
+            yield Fed(row["number"], Stored(block, content), _provenance(row["held"]))
+
+    def rows(self, session: SparkSession, fed: Fed) -> DataFrame:
+        """What a block says, in the form of its kind: a strong delta has a column `_weight`."""
+        from olston.operators.columns import View, see
+
+        block = fed.stored.block
+        stored = self._store.read(session, block.channel, block.kind, fed.stored.content)
+        return see(stored, View.PUBLIC, tombstones=not (block.is_base or block.kind in ("Δ", "Δ⁺")))
+
+
+def _text(provenance: Provenance | None) -> str | None:
+    return None if provenance is None else json.dumps([sorted(e) for e in provenance])
+
+
+def _provenance(text: str) -> Provenance:
+    found: list[Any] = json.loads(text)
+    return Provenance(frozenset(e) for e in found)

@@ -1,0 +1,67 @@
+"""Which results of a plan are not written: those that are made inside the job of the only step that reads them.
+
+A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
+file of its own (DESIGN 4). Everything else a plan makes is written, since the next plan may stand on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from olston.block import Block, is_strong
+from olston.operators.aggregate import BatchAggregate, IncrementAggregate
+from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
+from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
+from olston.operators.operator import Operator
+from olston.operators.union import AnyUnion
+from olston.scheduler.network import Output, Variant
+from olston.scheduler.plan import Invocation
+from olston.step import Inline, Step, Stored
+
+_STATELESS = (BatchMap, IncrementalMap, ReplaceMap, AnyUnion)
+
+Key = tuple[object, ...]
+
+
+def unwritten(steps: Sequence[Invocation], written: Collection[str] = ()) -> dict[Key, Invocation]:
+    """The results that need not be written, with what makes them; those on the channels `written` must be."""
+    readers: dict[Key, list[Invocation]] = {}
+    for step in steps:
+        for block in step.operands:
+            readers.setdefault(block.key, []).append(step)
+    found: dict[Key, Invocation] = {}
+    for step in steps:
+        if isinstance(step.operator, Output) or not isinstance(step.operator.operator, _STATELESS):
+            continue
+        result = step.results[0]
+        reading = readers.get(result.key, [])
+        if len(step.results) == 1 and result.channel not in written and len(reading) == 1:
+            reader = reading[0].operator
+            if isinstance(reader, Output) or _reads_once(reader.operator, result):
+                found[result.key] = step
+    return found
+
+
+def step_of(invocation: Invocation, stored: Callable[[Block], Stored], inline: Mapping[Key, Invocation]) -> Step:
+    """`invocation` as it is run, with the operands that are not written made within."""
+    variant = invocation.operator
+    assert isinstance(variant, Variant)
+    assert variant.operator is not None
+    operands = tuple(source_of(b, stored, inline) for b in invocation.operands)
+    return Step(variant.name, variant.operator, operands, invocation.results)
+
+
+def source_of(block: Block, stored: Callable[[Block], Stored], inline: Mapping[Key, Invocation]) -> Stored | Inline:
+    """Where the rows of `block` come from."""
+    made = inline.get(block.key)
+    return stored(block) if made is None else Inline(block, step_of(made, stored, inline))
+
+
+def _reads_once(operator: Operator | None, operand: Block) -> bool:
+    """Whether `operator` scans such an operand once: a function twice in one job would cost as much as writing."""
+    if isinstance(operator, IncrementalMap | ReplaceMap):
+        return operand.kind != "Δ"
+    if isinstance(operator, AsyncLeftJoin):
+        return operator.how == "inner"
+    once = (BatchMap, AnyUnion, BatchAggregate, IncrementAggregate, BatchJoin, AsyncRightJoin)
+    return isinstance(operator, once) and (operand.is_base or is_strong(operand.kind))

@@ -1,0 +1,178 @@
+"""The columns of every channel, found by asking Spark what each widget makes of rows like those of its inputs.
+
+Nothing is run: Spark resolves the columns of an empty relation. A user's function that does not fit is
+found here, with the name of its widget, before any data is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from olston.errors import SchemaError
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, see
+from olston.operators.operand import Operand
+from olston.operators.states import ALGEBRAIC, drifts
+from olston.operators.weak import Replace
+from olston.widgets.aggregate import Aggregate
+from olston.widgets.batch import Batch
+from olston.widgets.extract import Extract
+from olston.widgets.join import Join
+from olston.widgets.map import Map
+from olston.widgets.widget import Operation, Widget
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+    from olston.channel import Channel
+    from olston.workflow import Workflow
+
+
+_CALLING = (Map, Batch, Extract)
+"""The widgets whose columns a user's function makes."""
+
+
+@dataclass(frozen=True)
+class Schemas:
+    """The stored columns of each channel, and the aggregates whose sums do not add up exactly."""
+
+    stored: Mapping[str, StructType]
+    drifting: frozenset[str]
+
+    def public(self, channel: str) -> StructType:
+        """The columns that users see."""
+        from pyspark.sql.types import StructType
+
+        return StructType([f for f in self.stored[channel].fields if not is_hidden(f.name)])
+
+
+def resolve(session: SparkSession, workflow: Workflow) -> Schemas:
+    """The columns of all channels of `workflow`; an error that names the widget if they cannot be found."""
+    empty: dict[str, DataFrame] = {}
+    drifting: set[str] = set()
+    for channel in workflow.channels.values():
+        if channel.is_source:
+            stored = _source(session, channel, channel.name in workflow.arrivals)
+            empty[channel.name] = session.createDataFrame([], stored)
+    for widget in workflow.widgets.values():
+        if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
+            rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
+            if _asked(widget, lambda rows=rows, widget=widget: drifts(rows, widget.columns), rows):
+                drifting.add(widget.name)
+        for operation in widget.operations(drifting):
+            for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
+                found = nullable(rows.schema)
+                _refuse_odd_columns(name, found, isinstance(widget, _CALLING))
+                empty[name] = session.createDataFrame([], found)
+    return Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
+
+
+def _source(session: SparkSession, channel: Channel, arrival: bool) -> StructType:
+    from pyspark.sql.types import BooleanType, LongType, StructType
+
+    if channel.schema is None:
+        raise SchemaError(
+            f"{channel.name}: a source without columns; declare them, as in wf.source({channel.name!r}, 'url string')."
+        )
+    try:
+        parsed = StructType.fromDDL(channel.schema)
+    except Exception as error:
+        raise SchemaError(f"{channel.name}: columns {channel.schema!r} cannot be read: {_first_line(error)}") from error
+    assert isinstance(parsed, StructType)
+    declared: StructType = nullable(parsed)
+    _refuse_odd_columns(channel.name, declared)
+    for weak in channel.weak:
+        for column in (*weak.key, *((weak.by,) if isinstance(weak, Replace) and weak.by else ())):
+            if column not in declared.names:
+                raise SchemaError(
+                    f"{channel.name}: key or order {column!r} is no column of it: {declared.simpleString()}."
+                )
+        if isinstance(weak, Replace) and weak.by is not None:
+            declared = StructType([*declared.fields]).add(DELETED, BooleanType())
+    return declared.add(ARRIVAL, LongType()) if arrival else declared
+
+
+def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame]) -> tuple[DataFrame, ...]:
+    """What the batch variant makes of rows like those of the inputs."""
+    batch = next(o for o in operation.operators if not o.signature.incremental)
+    inputs = [see(empty[name], batch.view) for name in operation.inputs]
+    if isinstance(widget, Join):
+        _refuse_shared_columns(widget, *inputs)
+    made = _asked(widget, lambda: batch.run([Operand(rows) for rows in inputs]), *inputs)
+    if isinstance(widget, Extract):
+        for column in widget.key:
+            if column not in made[0].columns:
+                raise SchemaError(
+                    f"{widget.name}: the function drops the key column {column!r}, by which new rows supersede old "
+                    f"ones; keep it in the result, and drop it in a map afterwards. It returns {made[0].columns}."
+                )
+    return made  # type: ignore[no-any-return]
+
+
+def _asked(widget: Widget, question: Any, *inputs: DataFrame) -> Any:
+    """The answer to `question`, or an error that says which widget failed on which columns."""
+    try:
+        return question()
+    except SchemaError:
+        raise
+    except Exception as error:
+        columns = "; ".join(rows.schema.simpleString() for rows in inputs)
+        raise SchemaError(f"{widget.name}: fails on rows of {columns}: {_first_line(error)}") from error
+
+
+def _refuse_odd_columns(channel: str, schema: StructType, of_user: bool = True) -> None:
+    seen: set[str] = set()
+    for field in schema.fields:
+        if of_user and is_reserved(field.name) and field.name not in (ORDER, DELETED):
+            raise SchemaError(f"{channel}: column {field.name!r} is kept for olston; choose another name.")
+        if field.name.lower() in seen:
+            raise SchemaError(
+                f"{channel}: has column {field.name!r} twice; names are told apart without regard to case."
+            )
+        seen.add(field.name.lower())
+        if not _comparable(field.dataType):
+            raise SchemaError(
+                f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, which Spark cannot "
+                "compare, so rows with it cannot be told apart; use an array of structs, or text."
+            )
+
+
+def _refuse_shared_columns(widget: Join, left: DataFrame, right: DataFrame) -> None:
+    for side, rows in (("left", left), ("right", right)):
+        for column in widget.on:
+            if column not in rows.columns:
+                raise SchemaError(
+                    f"{widget.name}: joins on {column!r}, which its {side} does not have: {rows.columns}."
+                )
+    shared = [c for c in left.columns if c in right.columns and c not in widget.on]
+    if shared:
+        raise SchemaError(
+            f"{widget.name}: both sides have {', '.join(shared)}, and only columns of on= may be shared; "
+            "rename or drop them in a map before the join."
+        )
+
+
+def _comparable(kind: DataType) -> bool:
+    from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+
+    if isinstance(kind, ArrayType):
+        return _comparable(kind.elementType)
+    if isinstance(kind, StructType):
+        return all(_comparable(f.dataType) for f in kind.fields)
+    return not isinstance(kind, MapType | VariantType)
+
+
+def nullable(kind: Any) -> Any:
+    """A type, or the columns of a table, with nulls allowed everywhere: what may be null is data, not type."""
+    from pyspark.sql.types import ArrayType, StructField, StructType
+
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, nullable(f.dataType), True) for f in kind.fields])
+    return ArrayType(nullable(kind.elementType), True) if isinstance(kind, ArrayType) else kind
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,175 @@
+"""Spark sessions on Delta.
+
+`start` makes one with settings that suit many small tables, without a word on the console; `check` says whether
+a session of somebody else's will do; `clone` gives a thread settings of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from olston import jars, java
+from olston.errors import SparkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
+DELTA = {"spark.sql.extensions": EXTENSION, "spark.sql.catalog.spark_catalog": CATALOG}
+
+EVERYWHERE = {
+    **DELTA,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    # Tables have logs of few files, and many versions: reading a log in 50 tasks costs more than the log,
+    # and so does a checkpoint every ten versions.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
+    # Otherwise, where the machine's zone is not UTC, every commit lists all files of the table to verify its checksum.
+    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+}
+
+# What pays only where all tasks share one machine; a cluster's own defaults are left alone.
+LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+}
+
+# Lists, which a given setting adds to instead of replacing: without our part there is no Delta, or no silence.
+JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraJavaOptions": " "}
+
+_starting = Lock()
+
+
+def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> SparkSession:
+    """A session on Delta, on `local[*]` unless `settings` name another `spark.master`.
+
+    `settings` override ours, but extensions, jars and Java options are added to ours. A session that already runs
+    in this process is returned if it has Delta and all of `settings`; it is never changed. The JVM of a stopped session
+    stays and serves the next one, with the memory and the jars it was launched with.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    given = dict(settings or {})
+    with _starting:
+        if SparkContext._active_spark_context is not None:
+            return _running(SparkSession.builder.getOrCreate(), given)
+        wanted = _settings(given, app)
+        java_home = java.home(java.find(), jars.cache())
+        try:
+            with _environment(java_home):
+                session = SparkSession(SparkContext(conf=SparkConf().setAll(list(wanted.items()))))
+        except Exception as error:  # of pyspark, of py4j, of the launch: all of them mean the same
+            raise SparkError(
+                f"Spark on {wanted['spark.master']}: did not start: {str(error).strip()} Look at what Java wrote to "
+                f"the console, and at the settings given: {', '.join(given) or 'none'}."
+            ) from error
+        try:
+            check(session)
+        except SparkError:
+            session.stop()
+            raise
+        return session
+
+
+def clone(session: SparkSession) -> SparkSession:
+    """A session of its own settings on the same context that sees the temporary functions and views of `session`.
+
+    It begins with the settings `session` has now; what either sets or registers later, the other does not see.
+    """
+    from pyspark.sql import SparkSession
+
+    return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+
+
+def check(session: SparkSession) -> None:
+    """Raise a `SparkError` unless `session` runs in this process's JVM and has Delta."""
+    if getattr(session, "_jsparkSession", None) is None:
+        raise SparkError(
+            "session: is one of Spark Connect, but olston needs the driver in this process; start it with "
+            "spark.master instead of spark.remote, or with olston.session.start."
+        )
+    name = f"session {session.sparkContext.appName!r}"
+    missing = [
+        f"{key}={value}" for key, value in DELTA.items() if value not in (session.conf.get(key, None) or "").split(",")
+    ]
+    if missing:
+        raise SparkError(
+            f"{name}: has no Delta; add {' and '.join(missing)} to its settings before it starts, and the jars "
+            f"{', '.join(map(str, jars.needed()))}, or let olston.session.start make it."
+        )
+    java_side: Any = session._jvm
+    absent = [value for value in DELTA.values() if not java_side.org.apache.spark.util.Utils.classIsLoadable(value)]
+    if absent:
+        raise SparkError(
+            f"{name}: has the settings of Delta, but no class {' and no class '.join(absent)}; start a new process "
+            f"with spark.jars.packages={','.join(map(str, jars.needed()))}, or with olston.session.start."
+        )
+
+
+def _settings(given: Mapping[str, str], app: str) -> dict[str, str]:
+    master = given.get("spark.master", "local[*]")
+    ours = {"spark.master": master, "spark.app.name": app, **EVERYWHERE}
+    if master.startswith("local"):
+        ours |= LOCAL | {"spark.sql.warehouse.dir": given.get("spark.sql.warehouse.dir") or _warehouse()}
+    if not any("delta-spark" in given.get(key, "") for key in ("spark.jars", "spark.jars.packages")):
+        ours["spark.jars"] = ",".join(map(str, jars.fetch()))
+    ours["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()}"
+    wanted = ours | dict(given)
+    for key, by in JOINED.items():
+        if key in ours:
+            added = (part for part in given.get(key, "").split(by) if part and part != ours[key])
+            wanted[key] = by.join((ours[key], *added))
+    return wanted
+
+
+def _warehouse() -> str:
+    """A folder that goes with the process, for what Spark would put into the working directory."""
+    folder = tempfile.mkdtemp(prefix="olston-warehouse-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder).as_uri()
+
+
+def _running(session: SparkSession, given: Mapping[str, str]) -> SparkSession:
+    """`session`, which already runs, if it is what `start` was asked for."""
+    check(session)
+    for key, value in given.items():
+        has = session.conf.get(key, None)
+        by = JOINED.get(key)
+        if has != value and not (by and has and set(value.split(by)) <= set(has.split(by))):
+            raise SparkError(
+                f"session {session.sparkContext.appName!r}: already runs in this process, with {key}={has} and not "
+                f"{value}; stop it first, or start without this setting."
+            )
+    return session
+
+
+@contextmanager
+def _environment(java_home: Path) -> Iterator[None]:
+    """What the JVM launched in here sees: this Java, and this Python for its workers unless the user chose one."""
+    before = {name: os.environ.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON")}
+    os.environ["JAVA_HOME"] = str(java_home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,150 @@
+"""One step of a plan: an operator on blocks, and its results as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from olston.block import BASE, Block, Kind, is_strong, is_weak
+from olston.content import Content
+from olston.errors import BlockError, OlstonError, StepError
+from olston.operators.bag import MISSING
+from olston.operators.chain import Chain
+from olston.operators.columns import WEIGHT, see
+from olston.operators.convert import Apply, ApplyWeak, Complete, Difference
+from olston.operators.operand import Operand
+from olston.operators.operator import Operator
+from olston.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A block that exists, and where its rows lie."""
+
+    block: Block
+    content: Content
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operator, called `name`, applied to `operands`, whose results are to be known as `results`."""
+
+    name: str
+    operator: Operator
+    operands: tuple[Stored | Inline, ...]
+    results: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Inline:
+    """A block that is not written: its rows are made within the job of the step that reads it."""
+
+    block: Block
+    step: Step
+
+
+def linked(step: Step) -> Content | None:
+    """The content of the result where it follows from the contents of the operands: no job, nothing written."""
+    contents = [o.content for o in step.operands if isinstance(o, Stored)]
+    if isinstance(step.operator, Apply | ApplyWeak | Chain):
+        return contents[0].then(contents[1])
+    if isinstance(step.operator, Complete):
+        return contents[1]
+    if isinstance(step.operator, Difference):
+        return contents[0].until(contents[1])
+    return None
+
+
+def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[Stored, ...]:
+    """The results of `step`, written by `attempt` where there is anything to write.
+
+    If it fails, nothing that was readable has changed, and what was written is known to nobody. `session` must not be
+    used by another thread meanwhile.
+    """
+    known = linked(step)
+    if known is not None:
+        return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, ""), known),)
+    try:
+        frames = rows(store, session, step)
+        return tuple(_write(store, step, b, f, attempt) for b, f in zip(step.results, frames, strict=True))
+    except OlstonError:
+        raise
+    except Exception as error:
+        raise failure(step, error) from error
+
+
+def rows(store: Store, session: SparkSession, step: Step) -> tuple[DataFrame, ...]:
+    """The rows of the results of `step`, not computed yet."""
+    return step.operator.run([operand(store, session, o, step.operator) for o in step.operands])
+
+
+def operand(store: Store, session: SparkSession, source: Stored | Inline, operator: Operator) -> Operand:
+    """A block as `operator` sees it."""
+    block = source.block
+    if isinstance(source, Stored):
+        found = store.operand(session, block.channel, block.kind, source.content)
+    else:
+        made = store.shaped(block.channel, block.kind, rows(store, session, source.step)[0])
+        shown = made.drop(WEIGHT) if is_weak(block.kind) else made
+        found = Operand(shown, block.kind, size(source), f"{block}, made by {source.step.name}")
+    return Operand(see(found.rows, operator.view, tombstones=is_weak(block.kind)), found.kind, found.size, found.label)
+
+
+def size(source: Stored | Inline) -> float:
+    """Bytes recorded of a block; of one that is not written, of what it is made from."""
+    if isinstance(source, Stored):
+        return source.content.bytes
+    return sum(size(o) for o in source.step.operands)
+
+
+def failure(step: Step, error: Exception) -> OlstonError:
+    """What to tell of a step that failed on Spark."""
+    text = str(error)
+    if MISSING in text:
+        start = text.index(MISSING) + len(MISSING) + 2
+        return BlockError(f"{step.name}: {text[start:].splitlines()[0].strip()}", code=MISSING)
+    read = ", ".join(str(o.block) for o in step.operands)
+    lines = text.strip().splitlines() or [type(error).__name__]
+    return StepError(
+        f"{step.name}: failed reading {read}: {lines[0]} Nothing readable has changed; mend what failed and run again."
+    )
+
+
+def _write(store: Store, step: Step, block: Block, frame: DataFrame, attempt: str) -> Stored:
+    metadata = describe(step, block)
+    if block.kind == BASE:
+        content = store.write_base(block.channel, frame, attempt, metadata)
+        assert content.anchor is not None
+        return Stored(_committed(block, BASE, content.anchor.rows, attempt), content)
+    label = f"{block}, made by {step.name}"
+    kind, content = store.write_delta(block.channel, block.kind, frame, attempt, metadata, label)
+    return Stored(_committed(block, kind, content.parts[0].rows, attempt), content)
+
+
+def describe(step: Step, block: Block) -> Mapping[str, Any]:
+    """What the commit of a block says of it, enough to know it again without a catalog."""
+    return {
+        "channel": block.channel,
+        "kind": block.kind,
+        "source": None if block.source is None else [sorted(e) for e in block.source],
+        "target": [sorted(e) for e in block.target],
+        "relaxed": block.relaxed,
+        "producer": step.name,
+        "inputs": [o.block.id for o in step.operands],
+    }
+
+
+def _kind(planned: Kind, content: Content) -> Kind:
+    """A strong delta is a `Δ⁺` if none of its parts deletes."""
+    return ("Δ⁺" if content.monotone else "Δ") if is_strong(planned) else planned
+
+
+def _committed(block: Block, kind: Kind, rows: float | None, attempt: str) -> Block:
+    return Block(
+        block.channel, kind, block.target, block.source, block.rows if rows is None else rows, block.relaxed,
+        block.id or attempt,
+    )  # fmt: skip

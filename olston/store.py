@@ -1,0 +1,214 @@
+"""Blocks on Delta: anchors, and tables of deltas (DESIGN 4).
+
+    <home>/<channel>/anchors/<attempt>   a base, a Delta table written once
+    <home>/<channel>/deltas              strong deltas, rows with `_weight`, partitioned by the attempt
+    <home>/<channel>/weak_<k>            weak deltas of representation k, likewise
+
+Attempts write beside each other and never over anything. The store does not look for blocks: it reads and writes
+what a `Content` names, and whoever keeps the contents decides what exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from olston import table
+from olston.block import BASE, DELTA, MONOTONE, Kind, is_strong, is_weak
+from olston.content import Anchor, Content, Part
+from olston.errors import StoreError
+from olston.operators import bag
+from olston.operators.columns import ARRIVAL, BLOCK, DELETED, WEIGHT, col
+from olston.operators.operand import FEW, Operand
+from olston.operators.replace import PART
+from olston.operators.weak import Replace, WeakDelta
+from olston.schema import Schemas, resolve
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from olston.workflow import Workflow
+
+
+class Store:
+    """The blocks of one workflow below `home`, which is any path that Spark can write."""
+
+    def __init__(self, session: SparkSession, home: str, workflow: Workflow, schemas: Schemas | None = None) -> None:
+        self.home, self.workflow = home.rstrip("/"), workflow
+        self.schemas = schemas or resolve(session, workflow)
+
+    def path(self, table: str) -> str:
+        return f"{self.home}/{table}"
+
+    def weak(self, channel: str, kind: Kind) -> WeakDelta:
+        """The representation of `kind` on `channel`."""
+        for weak in self.workflow.channels[channel].weak:
+            if weak.kind == kind:
+                return weak
+        raise StoreError(f"{channel}: has no representation {kind}; it has {self._known(channel) or 'none'}.")
+
+    def read(self, session: SparkSession, channel: str, kind: Kind, content: Content) -> DataFrame:
+        """The stored rows of a block: of a base, each as often as it is there; of a delta, in the form of its kind."""
+        if kind == BASE:
+            return self._base(session, channel, content)
+        if is_strong(kind):
+            parts = self._parts(session, channel, content.parts).drop(BLOCK)
+            return parts if len(content.parts) < 2 or content.monotone else bag.net(parts)
+        return self._weak_rows(session, channel, content.parts)
+
+    def operand(self, session: SparkSession, channel: str, kind: Kind, content: Content) -> Operand:
+        """A block as operators read it, with all that was recorded of it."""
+        rows = self.read(session, channel, kind, content)
+        known = MONOTONE if kind == DELTA and content.monotone else kind
+        return Operand(rows, known, content.bytes, "; ".join(p.label for p in content.parts[-3:]))
+
+    def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
+        """Write `rows` as an anchor of `channel`."""
+        name = f"{folder(channel)}/anchors/{attempt}"
+        commit = table.append(self.shaped(channel, BASE, rows), self.path(name), attempt, metadata)
+        return Content(Anchor(name, attempt, commit.rows, commit.bytes))
+
+    def write_delta(
+        self, channel: str, kind: Kind, rows: DataFrame, attempt: str, metadata: Mapping[str, Any], label: str
+    ) -> tuple[Kind, Content]:
+        """Write `rows` as a delta of `kind`; a strong one without deletions is a `Δ⁺` from then on."""
+        from pyspark.sql import functions as F
+
+        name = f"{folder(channel)}/{'deltas' if is_strong(kind) else 'weak_' + folder(kind.removeprefix('δ_'))}"
+        shaped = self.shaped(channel, kind, rows).withColumn(BLOCK, F.lit(attempt))
+        commit = table.append(shaped, self.path(name), attempt, metadata, partition_by=[BLOCK])
+        least, greatest = commit.weights or (1, 1)
+        if is_strong(kind):
+            if kind == MONOTONE and least < 0:
+                raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
+            kind = MONOTONE if least > 0 else DELTA
+        part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain=(least, greatest) == (1, 1))
+        return kind, Content(None, (part,))
+
+    def fold(
+        self, session: SparkSession, channel: str, content: Content, attempt: str, metadata: Mapping[str, Any]
+    ) -> Content:
+        """The same base as one anchor."""
+        return self.write_base(channel, self._base(session, channel, content), attempt, metadata)
+
+    def _base(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
+        rows = self._anchor(session, channel, content.anchor)
+        for kind, run in groupby(content.parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
+            parts = tuple(run)
+            small = sum(p.bytes for p in parts) <= FEW
+            if is_weak(kind):
+                rows = self._with_weak(session, channel, kind, rows, parts, small)
+            elif all(p.monotone for p in parts):
+                added = self._parts(session, channel, parts).drop(BLOCK)
+                plain = all(p.plain for p in parts)
+                rows = bag.union(rows, added.drop(WEIGHT) if plain else bag.copies(added))
+            else:
+                changes = self._parts(session, channel, parts)
+                label = _lookup({p.attempt: p.label for p in parts})
+                rows = bag.apply(rows, changes, small=small, label=label)
+        return rows
+
+    def _anchor(self, session: SparkSession, channel: str, anchor: Anchor | None) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        if anchor is None:
+            return session.createDataFrame([], self.schemas.stored[channel])
+        rows = session.read.format("delta").load(self.path(anchor.table))
+        if ARRIVAL in rows.columns and anchor.stamp is not None:
+            rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), F.lit(anchor.stamp).cast("bigint")))
+        return rows
+
+    def _with_weak(
+        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], small: bool
+    ) -> DataFrame:
+        weak = self.weak(channel, kind)
+        label = "; ".join(p.label for p in parts[-3:])
+        chained = self._chained(session, channel, weak, parts)
+        if chained is not None:
+            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label))
+        for part in parts:  # acts as one on a base only
+            rows = weak.applied(rows, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))
+        return rows
+
+    def _weak_rows(self, session: SparkSession, channel: str, parts: Sequence[Part]) -> DataFrame:
+        weak = self.weak(channel, parts[0].kind)
+        chained = self._chained(session, channel, weak, parts)
+        if chained is None:
+            raise StoreError(
+                f"{channel}: {len(parts)} blocks of {weak.kind} were asked for as one, but blocks of this "
+                "representation act as one on a base only; read them one by one."
+            )
+        return chained
+
+    def _chained(self, session: SparkSession, channel: str, weak: WeakDelta, parts: Sequence[Part]) -> DataFrame | None:
+        if len(parts) == 1:
+            return self._weak_part(session, channel, parts[0])
+        rows = self._parts(session, channel, parts)
+        positions = _lookup({p.attempt: i for i, p in enumerate(parts)})
+        return weak.chained(rows.withColumn(PART, positions).drop(BLOCK, WEIGHT))
+
+    def _weak_part(self, session: SparkSession, channel: str, part: Part) -> DataFrame:
+        return self._parts(session, channel, [part]).drop(BLOCK, WEIGHT)
+
+    def _parts(self, session: SparkSession, channel: str, parts: Sequence[Part]) -> DataFrame:
+        """The rows of several parts, with `_weight` and the attempt of each; one scan for those of one table."""
+        from pyspark.sql import functions as F
+
+        def of(key: tuple[str, bool], group: Iterable[Part]) -> DataFrame:
+            name, inverted = key
+            attempts = {p.attempt: p.stamp for p in group}
+            rows = session.read.format("delta").load(self.path(name)).where(col(BLOCK).isin(list(attempts)))
+            if ARRIVAL in rows.columns and any(attempts.values()):
+                rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), _lookup(attempts).cast("bigint")))
+            return bag.negate(rows) if inverted else rows
+
+        where = sorted(parts, key=_place)
+        return reduce(bag.union, [of(key, group) for key, group in groupby(where, _place)])
+
+    def shaped(self, channel: str, kind: Kind, rows: DataFrame) -> DataFrame:
+        """`rows` with the columns of the channel in their order; what is not there, as an arrival's stamp, is null.
+
+        Columns of olston come first, where Delta keeps statistics of them.
+        """
+        from pyspark.sql import functions as F
+
+        def column(name: str, type_: Any) -> Column:
+            if name in rows.columns:
+                return col(name).cast(type_).alias(name)
+            return F.lit(False if name == DELETED else None).cast(type_).alias(name)
+
+        fields = {f.name: f.dataType for f in self.schemas.stored[channel].fields}
+        weight = col(WEIGHT).cast("bigint") if is_strong(kind) else F.lit(1).cast("bigint")
+        first = [] if kind == BASE else [weight.alias(WEIGHT)]
+        if is_weak(kind):
+            weak = self.weak(channel, kind)
+            if not weak.rows_of_channel:
+                return rows.select(*first, *[col(c) for c in rows.columns])
+            if isinstance(weak, Replace):
+                fields[DELETED] = rows.schema[DELETED].dataType
+        return rows.select(*first, *[column(n, t) for n, t in fields.items()])
+
+    def _known(self, channel: str) -> str:
+        return ", ".join(w.kind for w in self.workflow.channels[channel].weak)
+
+
+def folder(name: str) -> str:
+    """A name as one folder anywhere: letters, digits and a few signs stand for themselves."""
+    return re.sub(r"[^A-Za-z0-9_.,-]", lambda found: f"~{ord(found[0]):x}~", name)
+
+
+def _place(part: Part) -> tuple[str, bool]:
+    return part.table, part.inverted
+
+
+def _lookup(values: Mapping[str, Any]) -> Column:
+    """What `values` has for the attempt that wrote a row."""
+    from pyspark.sql import functions as F
+
+    if len(values) == 1:
+        return F.lit(next(iter(values.values())))
+    pairs = [F.lit(x) for pair in values.items() for x in pair]
+    return F.element_at(F.create_map(*pairs), col(BLOCK))

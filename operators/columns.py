@@ -1,0 +1,111 @@
+"""The columns that olston adds to a user's rows, and what each reader sees of them.
+
+A *stored* row may carry hidden columns: what an aggregate needs to be incremented, the order by which a
+late row loses, the tombstone of a key that is gone. They travel with the rows of their channel and are
+never shown: operators of other channels and consumers read the *public* rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import reduce
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+WEIGHT = "_weight"
+"""How often a row of a strong delta was added, or deleted if negative."""
+DELETED = "_deleted"
+"""In a replacement: this row only says that its key is gone. Bases keep such rows where a late row may lose to them."""
+BLOCK = "_block"
+"""Which attempt wrote a row of a table of deltas."""
+PREFIX = "__"
+ARRIVAL = "__arrival"
+"""The stamp of the block that brought a row, where `extract` needs it to tell the newest."""
+ORDER = "__order"
+"""By which `extract` tells late rows."""
+ROWS = "__rows"
+"""Rows in a group, by which it retires."""
+
+ALL = ("*",)
+"""The key of a channel in which every row is unique: all of its columns."""
+
+
+class View(Enum):
+    """What a reader sees of stored rows."""
+
+    PUBLIC = "the user's columns"
+    ARRIVAL = "the user's columns, and when each row arrived"
+    STORED = "everything"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether users may not name a column so."""
+    return name in (WEIGHT, DELETED, BLOCK) or name.startswith(PREFIX)
+
+
+def is_hidden(name: str) -> bool:
+    return name == DELETED or name.startswith(PREFIX)
+
+
+def public(columns: Iterable[str]) -> list[str]:
+    """The user's columns among `columns`."""
+    return [c for c in columns if not is_reserved(c)]
+
+
+def key_columns(key: Sequence[str], columns: Iterable[str]) -> list[str]:
+    """The columns of `key`, which may be all of the user's."""
+    return public(columns) if tuple(key) == ALL else list(key)
+
+
+def see(rows: DataFrame, view: View, *, tombstones: bool = False) -> DataFrame:
+    """`rows` as `view` shows them; with `tombstones`, rows that say that a key is gone are shown, and marked."""
+    if view is View.STORED:
+        return rows
+    shown = [c for c in rows.columns if not is_hidden(c)]
+    if view is View.ARRIVAL and ARRIVAL in rows.columns:
+        shown.append(ARRIVAL)
+    if DELETED in rows.columns:
+        if tombstones:
+            shown.append(DELETED)
+        else:
+            rows = rows.where(f"NOT {DELETED}")
+    return rows if shown == rows.columns else rows.select(*map(col, shown))
+
+
+def col(name: str) -> Column:
+    """The column of exactly that name, dots and all."""
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def conjunction(conditions: Iterable[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    return reduce(lambda a, b: a & b, conditions, F.lit(True))
+
+
+def few(rows: DataFrame, small: bool) -> DataFrame:
+    """`rows`, sent to every task if they are known to be few, so that what they are joined with is not shuffled."""
+    return rows.hint("broadcast") if small else rows
+
+
+def semi(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, *, sql: bool = False) -> DataFrame:
+    """The `rows` whose columns `on` occur in `keys`; nulls are equal unless `sql`."""
+    return _by(rows, keys, on, small, sql, "left_semi")
+
+
+def anti(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool) -> DataFrame:
+    """The `rows` whose columns `on` do not occur in `keys`; nulls are equal."""
+    return _by(rows, keys, on, small, False, "left_anti")
+
+
+def _by(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, sql: bool, how: str) -> DataFrame:
+    # under other names, since both sides may come from one table
+    names = [f"{PREFIX}k{i}" for i in range(len(on))]
+    other = keys.select(*[col(c).alias(n) for c, n in zip(on, names, strict=True)])
+    same = conjunction(col(c) == col(n) if sql else col(c).eqNullSafe(col(n)) for c, n in zip(on, names, strict=True))
+    return rows.join(few(other, small), same, how)

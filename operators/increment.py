@@ -1,0 +1,84 @@
+"""`increment(key, columns)` on Spark: amounts to be added by key, with creation and retirement of groups [2.4].
+
+Rows are a key, the amounts, and hidden beside them the number of rows (`__rows`), by which a group comes
+and goes, and of each sum the number of values (`__n_<column>`), without which it is null. Bases of the
+channel have the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from olston.operators import bag
+from olston.operators.columns import ALL, PREFIX, ROWS, WEIGHT, anti, col, key_columns, semi
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+VALUES = f"{PREFIX}n_"
+"""Prefix of the number of values behind a sum."""
+
+
+def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> DataFrame:
+    """The amounts added up by key.
+
+    With `label` they are a base's: a sum without values is null, and it is an error of the delta called `label` if a
+    group ends with fewer rows than none.
+    """
+    from pyspark.sql import functions as F
+
+    of, amounts = key_columns(key, rows.columns), _amounts(rows, key)
+    types = {f.name: f.dataType for f in rows.schema.fields}
+    added = rows.groupBy(*map(col, of)).agg(*[F.sum(col(c)).cast(types[c]).alias(c) for c in amounts])
+    if not of:  # the only group is there even if nothing came
+        added = added.select(*[F.coalesce(col(c), F.lit(0).cast(types[c])).alias(c) for c in amounts])
+    return added.select(*[_shown(c, added, label) if label else col(c) for c in rows.columns])
+
+
+def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
+    """`c^{δB}`: the groups given with their amounts added; new ones are created, those left without rows retire."""
+    of = key_columns(key, base.columns)
+    touched = semi(base, weak, of, small)
+    return bag.union(anti(base, weak, of, small), _living(total(bag.union(touched, weak), key, label=label), key))
+
+
+def strengthen(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
+    """`c^{δΔ}`: the old groups deleted, the new ones added, netted."""
+    old = semi(base, weak, key_columns(key, base.columns), small)
+    new = _living(total(bag.union(old, weak), key, label=label), key)
+    return bag.net(bag.union(bag.weigh(new), bag.weigh(old, -1)))
+
+
+def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
+    """`c^{Δδ}`: what the groups added have more than the groups deleted."""
+    from pyspark.sql import functions as F
+
+    signed = bag.signed_copies(delta)
+    amounts = _amounts(signed.drop(WEIGHT), key)
+    columns = [c for c in signed.columns if c != WEIGHT]
+    negated = signed.select(
+        *[(F.when(col(WEIGHT) < 0, -col(c)).otherwise(col(c)).alias(c) if c in amounts else col(c)) for c in columns]
+    )
+    return total(negated, key)
+
+
+def _amounts(rows: DataFrame, key: Sequence[str]) -> list[str]:
+    of = set(key_columns(key, rows.columns))
+    return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in of]
+
+
+def _shown(name: str, added: DataFrame, label: str) -> Column:
+    from pyspark.sql import functions as F
+
+    if VALUES + name in added.columns:
+        return F.when(col(VALUES + name) != 0, col(name)).alias(name)
+    if name == ROWS:
+        text = f"[{bag.MISSING}] {label} takes more rows from a group than it has"
+        return F.when(col(ROWS) < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(col(ROWS)).alias(ROWS)
+    return col(name)
+
+
+def _living(groups: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Without the groups that have no rows; a global aggregate always has its one."""
+    return groups.where(f"{ROWS} <> 0") if key else groups

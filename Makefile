@@ -11,10 +11,10 @@ STAMP := $(VENV)/.installed
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## make .venv with everything pinned in constraints.txt (PYTHON=python3.12 to choose)
+setup: $(STAMP) ## make .venv as constraints.txt pins it, with Java if there is none, and fetch Delta's jars
 
 # The stamp is written last, so an interrupted set-up is taken up again. setuptools comes first and builds without
-# isolation, so that the pins hold for it too.
+# isolation, so that the pins hold for it too. After it, everything runs offline.
 $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 	  $(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "olston needs Python 3.11 or later, but $(PYTHON) is " + sys.version.split()[0] + "; try make PYTHON=python3.11")' && \
@@ -22,9 +22,14 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing what constraints.txt pins; the first time this takes minutes"
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@$(BIN)/python -m olston.java 2>/dev/null || { \
+	  echo "No Java from 17 to 24 here: installing one as a wheel" && \
+	  $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[java]' && \
+	  $(BIN)/python -m olston.java; }
+	@$(BIN)/python -m olston.jars
 	@touch $@
 
-test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some)
+test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some, ARGS="-m 'not spark'")
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(STAMP) ## ruff check, ruff format --check, mypy

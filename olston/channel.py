@@ -46,11 +46,15 @@ class Channel:
 
     @property
     def knows_arrival(self) -> bool:
-        """Whether it can be told when each row arrived: filter, split and union keep that, functions do not."""
+        """Whether it can be told when each row arrived.
+
+        filter and split keep that; functions do not, and of equal rows from two sides of a union nobody could tell
+        which one a deletion leaves.
+        """
         if self.widget is None:
             return True
         placed = self.workflow.widgets[self.widget]
-        return isinstance(placed, Filter | Split | Union) and all(c.knows_arrival for c in placed.inputs)
+        return isinstance(placed, Filter | Split) and placed.inputs[0].knows_arrival
 
     def map(self, name: str, f: Callable[[Any], Any], *, key: Columns | None = None, **options: Any) -> Channel:
         """Rows by a stateless function of a DataFrame: `f(a ⊎ b) = f(a) ⊎ f(b)`. Tell `key` if the result has one."""

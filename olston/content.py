@@ -60,8 +60,20 @@ class Content:
     parts: tuple[Part, ...] = ()
 
     def then(self, later: Content) -> Content:
-        """With the parts of `later` on top: a delta applied to a base, or chained to a delta."""
-        return replace(self, parts=self.parts + later.parts)
+        """With the parts of `later` on top: a delta applied to a base, or chained to a delta.
+
+        What is taken back that was just added, or the other way round, is not there at all.
+        """
+        parts = list(self.parts)
+        for part in later.parts:
+            i = len(parts) if is_strong(part.kind) else 0
+            while i and is_strong(parts[i - 1].kind) and parts[i - 1] != part.inverse():
+                i -= 1
+            if i and is_strong(parts[i - 1].kind):
+                del parts[i - 1]
+            else:
+                parts.append(part)
+        return replace(self, parts=tuple(parts))
 
     def until(self, newer: Content) -> Content | None:
         """What turns this base into `newer`, if that follows from what they consist of: `c^{BΔ}` for nothing."""
@@ -71,7 +83,7 @@ class Content:
         taken_back, added = self.parts[shared:], newer.parts[shared:]
         if not all(is_strong(p.kind) for p in taken_back + added):
             return None
-        return Content(None, tuple(p.inverse() for p in reversed(taken_back)) + added)
+        return Content(None, tuple(p.inverse() for p in reversed(taken_back))).then(Content(None, added))
 
     def arrived(self, stamp: Stamp) -> Content:
         """As known once the arrival was stamped."""

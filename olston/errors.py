@@ -97,6 +97,12 @@ class StoreError(OlstonError, RuntimeError):
     code = "STORE"
 
 
+class CatalogError(OlstonError, RuntimeError):
+    """A catalog that cannot be opened or written."""
+
+    code = "CATALOG"
+
+
 class StepError(OlstonError, RuntimeError):
     """A step that failed; nothing readable has changed. The failure itself is the cause."""
 

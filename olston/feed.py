@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston import table
-from olston.block import Block
+from olston.block import Block, fits
 from olston.content import Content
+from olston.errors import OlstonError, StoreError
+from olston.failure import failed
 from olston.provenance import Provenance
 from olston.step import Stored
 from olston.store import Store, folder
@@ -48,14 +50,23 @@ class Feed:
 
     def deliver(self, session: SparkSession, stored: Stored, content: Provenance, number: int, attempt: str) -> Fed:
         """Add a block as delivery `number`. Fails without a trace if another delivery has that number."""
-        block = stored.block
+        block, accepted = stored.block, self._store.workflow.outputs[self._output].accepts
+        if not any(fits(block.kind, kind) for kind in accepted):
+            raise StoreError(
+                f"{self._output}: {block} is none of what its feed accepts: {', '.join(sorted(accepted))}; convert it."
+            )
         row = (
             number, block.kind, _text(block.source), _text(block.target), json.dumps(stored.content.to_dict()),
             _text(content), block.id,
         )  # fmt: skip
-        metadata = {"output": self._output, "delivery": number, "block": block.id}
-        with table.numbered(session, self._path, self._series, number, attempt, metadata):
-            session.createDataFrame([row], _COLUMNS).write.format("delta").mode("append").save(self._path)
+        metadata = {"output": self._output, "block": block.id}
+        try:
+            with table.numbered(session, self._path, self._series, number, attempt, metadata):
+                session.createDataFrame([row], _COLUMNS).write.format("delta").mode("append").save(self._path)
+        except OlstonError:
+            raise
+        except Exception as error:
+            raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
         return Fed(number, stored, content)
 
     def after(self, session: SparkSession, cursor: int = 0) -> Iterator[Fed]:
@@ -68,6 +79,15 @@ class Feed:
             block = Block(self._output, row["kind"], _provenance(row["target"]), source, id=row["block"])
             content = Content.from_dict(json.loads(row["content"]))
             yield Fed(row["number"], Stored(block, content), _provenance(row["held"]))
+
+    def content(self, session: SparkSession, number: int) -> Content:
+        """What the consumer holds after block `number`, as a base."""
+        made = Content()
+        for fed in self.after(session):
+            if fed.number <= number:
+                given = fed.stored.content
+                made = given if fed.stored.block.is_base else made.then(given)
+        return made
 
     def rows(self, session: SparkSession, fed: Fed) -> DataFrame:
         """What a block says, in the form of its kind: a strong delta has a column `_weight`."""

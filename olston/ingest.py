@@ -13,11 +13,12 @@ then, as written: an offer may be read once only. What was refused is known to n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.content import Content
-from olston.errors import IngestError, unknown
+from olston.errors import IngestError, OlstonError, unknown
+from olston.failure import reason
 from olston.operators import bag
 from olston.operators.columns import DELETED, WEIGHT, col, public
 from olston.operators.weak import Replace
@@ -28,6 +29,8 @@ from olston.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from olston.channel import Channel
 
 KINDS = ("append", "replace", "delta", "base")
 
@@ -50,7 +53,10 @@ class Arrived:
 
 
 def write(store: Store, session: SparkSession, channel: str, offered: DataFrame, kind: str, attempt: str) -> Arrived:
-    """Write what is offered to source `channel`. `offered` is of `session` or of one it was cloned from."""
+    """Write what is offered to source `channel`. `offered` is of `session` or of one it was cloned from.
+
+    `session` must not be used by another thread meanwhile; that of `offered` may be.
+    """
     source = store.workflow.channel(channel)
     if not source.is_source:
         raise IngestError(f"{channel}: is made by {source.widget!r}, and data arrives at sources only.")
@@ -60,7 +66,19 @@ def write(store: Store, session: SparkSession, channel: str, offered: DataFrame,
         raise IngestError(
             f"{channel}: rows are replaced by key, and none is declared; say wf.source(…, key=…), or append."
         )
-    rows = _fitting(store.schemas.public(channel), channel, offered, kind)
+    rows = _fitting(store.schemas.public(channel), channel, _of(session, offered), kind)
+    try:
+        return _written(store, session, source, rows, kind, attempt)
+    except OlstonError:
+        raise
+    except Exception as error:
+        raise IngestError(
+            f"{channel}: what was offered could not be read and written: {reason(error)} Nothing of it has arrived."
+        ) from error
+
+
+def _written(store: Store, session: SparkSession, source: Channel, rows: DataFrame, kind: str, attempt: str) -> Arrived:
+    channel = source.name
     metadata = {"channel": channel, "arrival": kind}
     label = f"the {kind} of {channel}, attempt {attempt}"
     if kind == "base":
@@ -77,6 +95,17 @@ def write(store: Store, session: SparkSession, channel: str, offered: DataFrame,
         _refuse_repeated_keys(store.read(session, channel, written, content), channel, source.key)
     count = content.anchor.rows if content.anchor else content.parts[0].rows
     return Arrived(channel, written, content, count, attempt)
+
+
+def _of(session: SparkSession, rows: DataFrame) -> DataFrame:
+    """`rows` in `session`, whose settings a commit is made with."""
+    from pyspark.sql import DataFrame
+
+    if rows.sparkSession is session:
+        return rows
+    jvm: Any = session._jvm
+    plan = rows._jdf.queryExecution().logical()
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) -> DataFrame:

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, MONOTONE, Block, is_strong
-from olston.errors import StoreError
+from olston.errors import OlstonError, StoreError
+from olston.failure import failed
 from olston.operators import bag
-from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, semi
+from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, key_columns, semi
 from olston.operators.operand import Operand
+from olston.operators.weak import Increment, Replace
 from olston.provenance import Provenance
+from olston.schema import nullable
 from olston.store import Store, folder
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+_IN_PLACE = "delta.enableDeletionVectors"
+"""Lets a row be changed without writing its whole file anew."""
 _NEW = f"{PREFIX}new_"
 
 
@@ -45,19 +50,19 @@ class Published:
         self._key = store.workflow.channels[output].key
         self._series = f"olston:{store.workflow.name}:{output}"
 
-    def path(self, session: SparkSession) -> str:
-        """Where the table lies."""
+    def path(self, session: SparkSession) -> str | None:
+        """Where the table lies; `None` if it has a name and nobody has made it yet."""
         name = self._publication.table
         if name is None:
             return self._store.path(f"published/{folder(self._output)}")
         if not session.catalog.tableExists(name):
-            self._create(session, name)
+            return None
         return str(session.sql(f"DESCRIBE DETAIL {name}").select("location").first()[0])  # type: ignore[index]
 
     def held(self, session: SparkSession) -> Delivery | None:
         """What the table's own log says that the consumer holds; `None` before the first delivery."""
         path = self.path(session)
-        if not table.exists(session, path):
+        if path is None or not table.exists(session, path):
             return None
         number = table.last_number(session, path, self._series)
         if not number:
@@ -72,8 +77,11 @@ class Published:
 
     def read(self, session: SparkSession, version: int | None = None) -> DataFrame:
         """The table as it is, or as of a version."""
+        path = self.path(session)
+        if path is None or not table.exists(session, path):
+            raise StoreError(f"{self._output}: nothing was delivered yet; refresh it.", code="NOTHING_HELD")
         reader = session.read.format("delta")
-        return (reader if version is None else reader.option("versionAsOf", version)).load(self.path(session))
+        return (reader if version is None else reader.option("versionAsOf", version)).load(path)
 
     def deliver(
         self, session: SparkSession, block: Block, rows: Operand, content: Provenance, number: int, attempt: str
@@ -82,38 +90,58 @@ class Published:
 
         Fails without a trace if another delivery has that number. `session` must not be used by another thread.
         """
-        path = self.path(session)
-        metadata = {
-            "output": self._output, "delivery": number, "block": block.id,
-            "content": [sorted(e) for e in content],
-        }  # fmt: skip
-        with table.numbered(session, path, self._series, number, attempt, metadata):
-            if block.kind == BASE:
-                self._write(rows.rows, path, "overwrite")
-            elif block.kind == MONOTONE:
-                self._write(rows.added(), path, "append")
-            else:
-                self._change(session, path, block, rows)
-        return _delivery(table.committed(session, path, attempt))
+        metadata = {"output": self._output, "block": block.id, "content": [sorted(e) for e in content]}
+        try:
+            path = self._made(session)
+            with table.numbered(session, path, self._series, number, attempt, metadata):
+                if block.kind == BASE:
+                    self._overwrite(session, rows.rows, path)
+                elif block.kind == MONOTONE or rows.monotone:
+                    self._append(rows.added(), path)
+                else:
+                    self._change(session, path, block, rows)
+            return _delivery(table.committed(session, path, attempt))
+        except OlstonError:
+            raise
+        except Exception as error:
+            raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
 
-    def _write(self, rows: DataFrame, path: str, mode: str) -> None:
-        writer = rows.write.format("delta").mode(mode).option("delta.enableDeletionVectors", "true")
-        if mode == "overwrite":
-            writer = writer.option("overwriteSchema", "true")
-            if self._publication.cluster_by:
-                writer = writer.clusterBy(*self._publication.cluster_by)
+    def _append(self, rows: DataFrame, path: str) -> None:
+        rows.write.format("delta").mode("append").option(_IN_PLACE, "true").save(path)
+
+    def _overwrite(self, session: SparkSession, rows: DataFrame, path: str) -> None:
+        writer = rows.write.format("delta").mode("overwrite").option(_IN_PLACE, "true")
+        if table.exists(session, path):
+            held = session.read.format("delta").load(path).schema
+            if nullable(held) != nullable(rows.schema):  # says so only then, since it forgets the clustering
+                writer = writer.option("overwriteSchema", "true")
         writer.save(path)
 
     def _change(self, session: SparkSession, path: str, block: Block, given: Operand) -> None:
         """Deliver a delta with deletions: in place if every row it adds takes the place of one it deletes."""
         held = session.read.format("delta").load(path)
-        if not is_strong(block.kind):
-            weak = self._store.weak(self._output, block.kind)
-            given = Operand(weak.strengthened(held, given), "Δ", given.size, given.label)
-        if self._key and self._only_changes(given, self._key):
-            self._merge(session, path, given, self._key)
+        if is_strong(block.kind):
+            delta = given
         else:
-            self._write(bag.apply(held, given.rows, small=given.small, label=given.label), path, "overwrite")
+            delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
+        key = key_columns(self._key or (), held.columns)
+        if key and self._only_changes(delta, key):
+            if delta is given:
+                _refuse_missing(held, delta)
+            self._merge(session, path, delta, key)
+        else:
+            changed = bag.apply(held, delta.rows, small=delta.small, label=delta.label)
+            self._overwrite(session, changed, path)
+
+    def _strong(self, held: DataFrame, block: Block, given: Operand) -> DataFrame:
+        """A weak delta as a strong one, by what the table holds: the user's columns only."""
+        weak = self._store.weak(self._output, block.kind)
+        if isinstance(weak, Increment) or (isinstance(weak, Replace) and weak.by is not None):
+            raise StoreError(
+                f"{self._output}: {block.kind} needs columns that a published table does not have; deliver it as a "
+                "base or a strong delta."
+            )
+        return weak.strengthened(held, given)
 
     def _only_changes(self, delta: Operand, key: Sequence[str]) -> bool:
         """Whether every key that the delta adds is one that it deletes."""
@@ -121,31 +149,61 @@ class Published:
         return anti(added, deleted, list(key), delta.small).isEmpty()
 
     def _merge(self, session: SparkSession, path: str, delta: Operand, key: Sequence[str]) -> None:
-        """Change or delete rows by key. Their old values must be what the delta says, else it is an error."""
+        """Change or delete rows by key."""
         from delta.tables import DeltaTable
         from pyspark.sql import functions as F
 
         columns = bag.identity(delta.rows)
         old, new = delta.rows.where(f"{WEIGHT} < 0"), delta.rows.where(f"{WEIGHT} > 0")
-        held = session.read.format("delta").load(path)
-        _refuse_missing(held, old, delta)
         names = [f"{PREFIX}k{i}" for i in range(len(key))]
         keys = old.select(*[col(c).alias(n) for c, n in zip(key, names, strict=True)])
         values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(f"{_NEW}there"))
         pairs = conjunction(col(n).eqNullSafe(col(_NEW + c)) for c, n in zip(key, names, strict=True))
         changes = keys.join(values, pairs, "left")
-        same = conjunction(F.col(f"t.`{c}`").eqNullSafe(F.col(f"s.{n}")) for c, n in zip(key, names, strict=True))
+        same = conjunction(_of("t", c).eqNullSafe(_of("s", n)) for c, n in zip(key, names, strict=True))
         merge = DeltaTable.forPath(session, path).alias("t").merge(few(changes, delta.small).alias("s"), same)
-        merge = merge.whenMatchedDelete(F.col(f"s.{_NEW}there").isNull())
-        merge.whenMatchedUpdate(set={f"`{c}`": F.col(f"s.`{_NEW}{c}`") for c in columns}).execute()
+        merge = merge.whenMatchedDelete(_of("s", f"{_NEW}there").isNull())
+        merge.whenMatchedUpdate(set={_quoted(c): _of("s", _NEW + c) for c in columns}).execute()
 
-    def _create(self, session: SparkSession, name: str) -> None:
-        empty = session.createDataFrame([], self._store.schemas.public(self._output))
-        empty.write.format("delta").option("delta.enableDeletionVectors", "true").saveAsTable(name)
+    def _made(self, session: SparkSession) -> str:
+        """Where the table lies. One with a name or clustering is made first; any other by its first delivery."""
+        from delta.tables import DeltaTable
+
+        path, name, cluster_by = self.path(session), self._publication.table, self._publication.cluster_by
+        if path is not None and table.exists(session, path):
+            self._cluster(session, path)
+            return path
+        if path is not None and not cluster_by:
+            return path
+        builder = DeltaTable.createIfNotExists(session)
+        builder = builder.tableName(name) if name is not None else builder.location(str(path))
+        builder = builder.addColumns(self._store.schemas.public(self._output)).property(_IN_PLACE, "true")
+        (builder.clusterBy(*map(_quoted, cluster_by)) if cluster_by else builder).execute()
+        return str(self.path(session))
+
+    def _cluster(self, session: SparkSession, path: str) -> None:
+        """Cluster the table as declared, if it is not and can be."""
+        wanted, place = self._publication.cluster_by, f"delta.{_quoted(path)}"
+        if not wanted or not set(wanted) <= set(session.read.format("delta").load(path).columns):
+            return
+        (found,) = session.sql(f"DESCRIBE DETAIL {place}").select("clusteringColumns").collect()
+        if [c.strip("`") for c in found[0]] != list(wanted):
+            session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(_quoted, wanted))})")
 
 
-def _refuse_missing(held: DataFrame, old: DataFrame, delta: Operand) -> None:
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _of(alias: str, name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(f"{alias}.{_quoted(name)}")
+
+
+def _refuse_missing(held: DataFrame, delta: Operand) -> None:
     """An error unless every row deleted is there."""
+    old = delta.rows.where(f"{WEIGHT} < 0")
     missing = anti(old, semi(held, old, bag.identity(old), delta.small), bag.identity(old), delta.small)
     for row in missing.limit(1).collect():
         raise StoreError(f"{delta.label} deletes a row that is not there: {row.asDict()}", code=bag.MISSING)

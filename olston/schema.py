@@ -6,11 +6,13 @@ found here, with the name of its widget, before any data is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston.errors import SchemaError
+from olston.failure import reason
 from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from olston.workflow import Workflow
 
 
-_CALLING = (Map, Batch, Extract)
-"""The widgets whose columns a user's function makes."""
+_UNSTORED = re.compile(r"[ ,;{}()\n\t=]")
+"""What Delta does not take in the name of a column."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def resolve(session: SparkSession, workflow: Workflow) -> Schemas:
         for operation in widget.operations(drifting):
             for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
                 found = nullable(rows.schema)
-                _refuse_odd_columns(name, found, isinstance(widget, _CALLING))
+                _refuse_odd_columns(name, found, _olstons(widget))
                 empty[name] = session.createDataFrame([], found)
     return Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
 
@@ -79,10 +81,10 @@ def _source(session: SparkSession, channel: Channel, arrival: bool) -> StructTyp
     try:
         parsed = StructType.fromDDL(channel.schema)
     except Exception as error:
-        raise SchemaError(f"{channel.name}: columns {channel.schema!r} cannot be read: {_first_line(error)}") from error
+        raise SchemaError(f"{channel.name}: columns {channel.schema!r} cannot be read: {reason(error)}") from error
     assert isinstance(parsed, StructType)
     declared: StructType = nullable(parsed)
-    _refuse_odd_columns(channel.name, declared)
+    _refuse_odd_columns(channel.name, declared, lambda name: False)
     for weak in channel.weak:
         for column in (*weak.key, *((weak.by,) if isinstance(weak, Replace) and weak.by else ())):
             if column not in declared.names:
@@ -96,11 +98,16 @@ def _source(session: SparkSession, channel: Channel, arrival: bool) -> StructTyp
 
 def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame]) -> tuple[DataFrame, ...]:
     """What the batch variant makes of rows like those of the inputs."""
+    from pyspark.sql import DataFrame
+
     batch = next(o for o in operation.operators if not o.signature.incremental)
     inputs = [see(empty[name], batch.view) for name in operation.inputs]
     if isinstance(widget, Join):
         _refuse_shared_columns(widget, *inputs)
     made = _asked(widget, lambda: batch.run([Operand(rows) for rows in inputs]), *inputs)
+    for rows in made:
+        if not isinstance(rows, DataFrame):
+            raise SchemaError(f"{widget.name}: its function returns {rows!r}, and not a DataFrame.")
     if isinstance(widget, Extract):
         for column in widget.key:
             if column not in made[0].columns:
@@ -119,14 +126,32 @@ def _asked(widget: Widget, question: Any, *inputs: DataFrame) -> Any:
         raise
     except Exception as error:
         columns = "; ".join(rows.schema.simpleString() for rows in inputs)
-        raise SchemaError(f"{widget.name}: fails on rows of {columns}: {_first_line(error)}") from error
+        raise SchemaError(f"{widget.name}: fails on rows of {columns}: {reason(error)}") from error
 
 
-def _refuse_odd_columns(channel: str, schema: StructType, of_user: bool = True) -> None:
+def _olstons(widget: Widget) -> Callable[[str], bool]:
+    """Which reserved columns a widget adds itself; any other has been named by the user."""
+    if isinstance(widget, Map | Batch):
+        return lambda name: False
+    if isinstance(widget, Extract):
+        return lambda name: name in (ORDER, DELETED)
+    if isinstance(widget, Aggregate):
+        return lambda name: name not in dict(widget.columns)
+    return lambda name: True
+
+
+def _refuse_odd_columns(channel: str, schema: StructType, of_olston: Callable[[str], bool]) -> None:
+    if not schema.fields:
+        raise SchemaError(f"{channel}: has no columns; declare or return one at least.")
     seen: set[str] = set()
     for field in schema.fields:
-        if of_user and is_reserved(field.name) and field.name not in (ORDER, DELETED):
+        if is_reserved(field.name) and not of_olston(field.name):
             raise SchemaError(f"{channel}: column {field.name!r} is kept for olston; choose another name.")
+        if _UNSTORED.search(field.name):
+            raise SchemaError(
+                f"{channel}: column {field.name!r} cannot be stored under its name; choose one without blanks and "
+                "without any of ,;{}()=."
+            )
         if field.name.lower() in seen:
             raise SchemaError(
                 f"{channel}: has column {field.name!r} twice; names are told apart without regard to case."
@@ -136,6 +161,11 @@ def _refuse_odd_columns(channel: str, schema: StructType, of_user: bool = True) 
             raise SchemaError(
                 f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, which Spark cannot "
                 "compare, so rows with it cannot be told apart; use an array of structs, or text."
+            )
+        if not _storable(field.dataType):
+            raise SchemaError(
+                f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, which Delta cannot "
+                "store; cast it, to text or a number for example."
             )
 
 
@@ -164,6 +194,17 @@ def _comparable(kind: DataType) -> bool:
     return not isinstance(kind, MapType | VariantType)
 
 
+def _storable(kind: DataType) -> bool:
+    from pyspark.sql import types as t
+
+    if isinstance(kind, t.ArrayType):
+        return _storable(kind.elementType)
+    if isinstance(kind, t.StructType):
+        return bool(kind.fields) and all(_storable(f.dataType) and not _UNSTORED.search(f.name) for f in kind.fields)
+    intervals = t.AnsiIntervalType | t.CalendarIntervalType
+    return not isinstance(kind, t.NullType | t.CharType | t.VarcharType | t.AnyTimeType | intervals)
+
+
 def nullable(kind: Any) -> Any:
     """A type, or the columns of a table, with nulls allowed everywhere: what may be null is data, not type."""
     from pyspark.sql.types import ArrayType, StructField, StructType
@@ -171,8 +212,3 @@ def nullable(kind: Any) -> Any:
     if isinstance(kind, StructType):
         return StructType([StructField(f.name, nullable(f.dataType), True) for f in kind.fields])
     return ArrayType(nullable(kind.elementType), True) if isinstance(kind, ArrayType) else kind
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, Block, Kind, is_strong, is_weak
 from olston.content import Content
-from olston.errors import BlockError, OlstonError, StepError
-from olston.operators.bag import MISSING
+from olston.errors import OlstonError
+from olston.failure import failed
+from olston.operators import bag
 from olston.operators.chain import Chain
-from olston.operators.columns import WEIGHT, see
-from olston.operators.convert import Apply, ApplyWeak, Complete, Difference
+from olston.operators.columns import View, see
+from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
 from olston.store import Store
@@ -47,7 +48,7 @@ class Inline:
     step: Step
 
 
-def linked(step: Step) -> Content | None:
+def linked(store: Store, step: Step) -> Content | None:
     """The content of the result where it follows from the contents of the operands: no job, nothing written."""
     contents = [o.content for o in step.operands if isinstance(o, Stored)]
     if isinstance(step.operator, Apply | ApplyWeak | Chain):
@@ -55,7 +56,11 @@ def linked(step: Step) -> Content | None:
     if isinstance(step.operator, Complete):
         return contents[1]
     if isinstance(step.operator, Difference):
-        return contents[0].until(contents[1])
+        found = contents[0].until(contents[1])
+        # what is taken back does not say when what it deleted had arrived
+        if found and step.results[0].channel in store.workflow.arrivals and any(p.inverted for p in found.parts):
+            return None
+        return found
     return None
 
 
@@ -65,12 +70,12 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
     If it fails, nothing that was readable has changed, and what was written is known to nobody. `session` must not be
     used by another thread meanwhile.
     """
-    known = linked(step)
+    known = linked(store, step)
     if known is not None:
-        return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, ""), known),)
+        return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, attempt), known),)
     try:
         frames = rows(store, session, step)
-        return tuple(_write(store, step, b, f, attempt) for b, f in zip(step.results, frames, strict=True))
+        return tuple(_write(store, step, i, frame, attempt) for i, frame in enumerate(frames))
     except OlstonError:
         raise
     except Exception as error:
@@ -79,19 +84,24 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
 
 def rows(store: Store, session: SparkSession, step: Step) -> tuple[DataFrame, ...]:
     """The rows of the results of `step`, not computed yet."""
-    return step.operator.run([operand(store, session, o, step.operator) for o in step.operands])
+    if isinstance(step.operator, Strengthen) and not step.operator.weak.chains:
+        old, weak = step.operands
+        if isinstance(old, Stored) and isinstance(weak, Stored) and len(weak.content.parts) > 1:
+            contents = old.content, old.content.then(weak.content)
+            return (bag.difference(*[store.read(session, old.block.channel, BASE, c) for c in contents]),)
+    return step.operator.run([operand(store, session, o, step.operator.view) for o in step.operands])
 
 
-def operand(store: Store, session: SparkSession, source: Stored | Inline, operator: Operator) -> Operand:
-    """A block as `operator` sees it."""
+def operand(store: Store, session: SparkSession, source: Stored | Inline, view: View) -> Operand:
+    """A block as a reader sees it."""
     block = source.block
     if isinstance(source, Stored):
         found = store.operand(session, block.channel, block.kind, source.content)
     else:
-        made = store.shaped(block.channel, block.kind, rows(store, session, source.step)[0])
-        shown = made.drop(WEIGHT) if is_weak(block.kind) else made
-        found = Operand(shown, block.kind, size(source), f"{block}, made by {source.step.name}")
-    return Operand(see(found.rows, operator.view, tombstones=is_weak(block.kind)), found.kind, found.size, found.label)
+        position = [b.channel for b in source.step.results].index(block.channel)
+        made = store.shaped(block.channel, block.kind, rows(store, session, source.step)[position])
+        found = Operand(made, block.kind, size(source), f"{block}, made by {source.step.name}")
+    return Operand(see(found.rows, view, tombstones=is_weak(block.kind)), found.kind, found.size, found.label)
 
 
 def size(source: Stored | Inline) -> float:
@@ -103,26 +113,19 @@ def size(source: Stored | Inline) -> float:
 
 def failure(step: Step, error: Exception) -> OlstonError:
     """What to tell of a step that failed on Spark."""
-    text = str(error)
-    if MISSING in text:
-        start = text.index(MISSING) + len(MISSING) + 2
-        return BlockError(f"{step.name}: {text[start:].splitlines()[0].strip()}", code=MISSING)
-    read = ", ".join(str(o.block) for o in step.operands)
-    lines = text.strip().splitlines() or [type(error).__name__]
-    return StepError(
-        f"{step.name}: failed reading {read}: {lines[0]} Nothing readable has changed; mend what failed and run again."
-    )
+    return failed(f"{step.name}: failed reading {', '.join(str(o.block) for o in step.operands)}", error)
 
 
-def _write(store: Store, step: Step, block: Block, frame: DataFrame, attempt: str) -> Stored:
-    metadata = describe(step, block)
+def _write(store: Store, step: Step, position: int, frame: DataFrame, attempt: str) -> Stored:
+    block, metadata = step.results[position], describe(step, step.results[position])
+    name = attempt if len(step.results) == 1 else f"{attempt}.{position}"
     if block.kind == BASE:
         content = store.write_base(block.channel, frame, attempt, metadata)
         assert content.anchor is not None
-        return Stored(_committed(block, BASE, content.anchor.rows, attempt), content)
+        return Stored(_committed(block, BASE, content.anchor.rows, name), content)
     label = f"{block}, made by {step.name}"
     kind, content = store.write_delta(block.channel, block.kind, frame, attempt, metadata, label)
-    return Stored(_committed(block, kind, content.parts[0].rows, attempt), content)
+    return Stored(_committed(block, kind, content.parts[0].rows, name), content)
 
 
 def describe(step: Step, block: Block) -> Mapping[str, Any]:
@@ -143,8 +146,6 @@ def _kind(planned: Kind, content: Content) -> Kind:
     return ("Δ⁺" if content.monotone else "Δ") if is_strong(planned) else planned
 
 
-def _committed(block: Block, kind: Kind, rows: float | None, attempt: str) -> Block:
-    return Block(
-        block.channel, kind, block.target, block.source, block.rows if rows is None else rows, block.relaxed,
-        block.id or attempt,
-    )  # fmt: skip
+def _committed(block: Block, kind: Kind, rows: float | None, name: str) -> Block:
+    known = block.rows if rows is None else rows
+    return Block(block.channel, kind, block.target, block.source, known, block.relaxed, name)

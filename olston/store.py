@@ -1,31 +1,32 @@
 """Blocks on Delta: anchors, and tables of deltas (DESIGN 4).
 
-    <home>/<channel>/anchors/<attempt>   a base, a Delta table written once
-    <home>/<channel>/deltas              strong deltas, rows with `_weight`, partitioned by the attempt
-    <home>/<channel>/weak_<k>            weak deltas of representation k, likewise
+    <home>/blocks/<channel>/anchors/<attempt>     a base, a Delta table written once
+    <home>/blocks/<channel>/deltas-<columns>      strong deltas, rows with `_weight`, partitioned by the attempt
+    <home>/blocks/<channel>/weak_<k>-<columns>    weak deltas of representation k, likewise
 
-Attempts write beside each other and never over anything. The store does not look for blocks: it reads and writes
-what a `Content` names, and whoever keeps the contents decides what exists.
+A channel whose columns change gets new tables of deltas, told apart by a digest of the columns. Attempts write
+beside each other and never over anything. The store does not look for blocks: it reads and writes what a `Content`
+names, and whoever keeps the contents decides what exists.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from olston import table
-from olston.block import BASE, DELTA, MONOTONE, Kind, is_strong, is_weak
+from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
 from olston.content import Anchor, Content, Part
-from olston.errors import StoreError
+from olston.errors import SchemaError, StoreError
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, BLOCK, DELETED, WEIGHT, col
+from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved
 from olston.operators.operand import FEW, Operand
-from olston.operators.replace import PART
 from olston.operators.weak import Replace, WeakDelta
-from olston.schema import Schemas, resolve
+from olston.schema import Schemas, nullable, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,6 +43,10 @@ class Store:
 
     def path(self, table: str) -> str:
         return f"{self.home}/{table}"
+
+    def place(self, channel: str) -> str:
+        """The folder of the blocks of `channel`."""
+        return f"blocks/{folder(channel)}"
 
     def weak(self, channel: str, kind: Kind) -> WeakDelta:
         """The representation of `kind` on `channel`."""
@@ -67,7 +72,7 @@ class Store:
 
     def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
         """Write `rows` as an anchor of `channel`."""
-        name = f"{folder(channel)}/anchors/{attempt}"
+        name = f"{self.place(channel)}/anchors/{attempt}"
         commit = table.append(self.shaped(channel, BASE, rows), self.path(name), attempt, metadata)
         return Content(Anchor(name, attempt, commit.rows, commit.bytes))
 
@@ -77,15 +82,18 @@ class Store:
         """Write `rows` as a delta of `kind`; a strong one without deletions is a `Δ⁺` from then on."""
         from pyspark.sql import functions as F
 
-        name = f"{folder(channel)}/{'deltas' if is_strong(kind) else 'weak_' + folder(kind.removeprefix('δ_'))}"
-        shaped = self.shaped(channel, kind, rows).withColumn(BLOCK, F.lit(attempt))
-        commit = table.append(shaped, self.path(name), attempt, metadata, partition_by=[BLOCK])
-        least, greatest = commit.weights or (1, 1)
+        shaped = self.shaped(channel, kind, rows)
+        kinds = "deltas" if is_strong(kind) else f"weak_{folder(kind.removeprefix(WEAK))}"
+        name = f"{self.place(channel)}/{kinds}-{_digest(shaped)}"
+        marked = shaped.withColumn(BLOCK, F.lit(attempt))
+        commit = table.append(marked, self.path(name), attempt, metadata, partition_by=[BLOCK])
+        plain = False
         if is_strong(kind):
-            if kind == MONOTONE and least < 0:
+            least, greatest = commit.weights or ((1, 1) if not commit.bytes else (-1, 1))  # unknown: as if it deleted
+            if kind == MONOTONE and commit.weights and least < 0:
                 raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
-            kind = MONOTONE if least > 0 else DELTA
-        part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain=(least, greatest) == (1, 1))
+            kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
+        part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain)
         return kind, Content(None, (part,))
 
     def fold(
@@ -101,14 +109,13 @@ class Store:
             small = sum(p.bytes for p in parts) <= FEW
             if is_weak(kind):
                 rows = self._with_weak(session, channel, kind, rows, parts, small)
-            elif all(p.monotone for p in parts):
+            elif all(p.monotone and (p.plain or ARRIVAL not in rows.columns) for p in parts):
                 added = self._parts(session, channel, parts).drop(BLOCK)
                 plain = all(p.plain for p in parts)
                 rows = bag.union(rows, added.drop(WEIGHT) if plain else bag.copies(added))
             else:
-                changes = self._parts(session, channel, parts)
-                label = _lookup({p.attempt: p.label for p in parts})
-                rows = bag.apply(rows, changes, small=small, label=label)
+                changes = self._parts(session, channel, parts).withColumn(PART, _positions(parts)).drop(BLOCK)
+                rows = bag.apply(rows, changes, small=small, label=[p.label for p in parts])
         return rows
 
     def _anchor(self, session: SparkSession, channel: str, anchor: Anchor | None) -> DataFrame:
@@ -116,7 +123,7 @@ class Store:
 
         if anchor is None:
             return session.createDataFrame([], self.schemas.stored[channel])
-        rows = session.read.format("delta").load(self.path(anchor.table))
+        rows = self._load(session, anchor.table)
         if ARRIVAL in rows.columns and anchor.stamp is not None:
             rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), F.lit(anchor.stamp).cast("bigint")))
         return rows
@@ -147,33 +154,42 @@ class Store:
         if len(parts) == 1:
             return self._weak_part(session, channel, parts[0])
         rows = self._parts(session, channel, parts)
-        positions = _lookup({p.attempt: i for i, p in enumerate(parts)})
-        return weak.chained(rows.withColumn(PART, positions).drop(BLOCK, WEIGHT))
+        return weak.chained(rows.withColumn(PART, _positions(parts)).drop(BLOCK))
 
     def _weak_part(self, session: SparkSession, channel: str, part: Part) -> DataFrame:
-        return self._parts(session, channel, [part]).drop(BLOCK, WEIGHT)
+        return self._parts(session, channel, [part]).drop(BLOCK)
 
     def _parts(self, session: SparkSession, channel: str, parts: Sequence[Part]) -> DataFrame:
-        """The rows of several parts, with `_weight` and the attempt of each; one scan for those of one table."""
+        """The rows of several parts with the attempt of each, as they were written; one scan for those of one table."""
         from pyspark.sql import functions as F
 
         def of(key: tuple[str, bool], group: Iterable[Part]) -> DataFrame:
             name, inverted = key
             attempts = {p.attempt: p.stamp for p in group}
-            rows = session.read.format("delta").load(self.path(name)).where(col(BLOCK).isin(list(attempts)))
+            rows = self._load(session, name).where(col(BLOCK).isin(list(attempts)))
             if ARRIVAL in rows.columns and any(attempts.values()):
-                rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), _lookup(attempts).cast("bigint")))
+                stamp = F.coalesce(col(ARRIVAL), _lookup(attempts).cast("bigint"))
+                added = col(WEIGHT) > 0 if WEIGHT in rows.columns else F.lit(True)
+                rows = rows.withColumn(ARRIVAL, F.when(added, stamp).otherwise(col(ARRIVAL)))
             return bag.negate(rows) if inverted else rows
 
+        if not parts:  # the difference of two bases that are the same
+            return bag.weigh(self._anchor(session, channel, None)).withColumn(BLOCK, F.lit(""))
         where = sorted(parts, key=_place)
         return reduce(bag.union, [of(key, group) for key, group in groupby(where, _place)])
 
     def shaped(self, channel: str, kind: Kind, rows: DataFrame) -> DataFrame:
-        """`rows` with the columns of the channel in their order; what is not there, as an arrival's stamp, is null.
-
-        Columns of olston come first, where Delta keeps statistics of them.
+        """`rows` with the columns of the channel in their order; a hidden one that is not there, as when a row
+        arrived, is null. Weights come first, where Delta keeps statistics of them.
         """
         from pyspark.sql import functions as F
+
+        weak = self.weak(channel, kind) if is_weak(kind) else None
+        if weak is not None and not weak.rows_of_channel:
+            if BLOCK in rows.columns:
+                raise SchemaError(f"{channel}: a converter of {kind} returns {BLOCK!r}, which is kept for olston.")
+            return rows
+        self._refuse_other_columns(channel, rows)
 
         def column(name: str, type_: Any) -> Column:
             if name in rows.columns:
@@ -181,15 +197,29 @@ class Store:
             return F.lit(False if name == DELETED else None).cast(type_).alias(name)
 
         fields = {f.name: f.dataType for f in self.schemas.stored[channel].fields}
-        weight = col(WEIGHT).cast("bigint") if is_strong(kind) else F.lit(1).cast("bigint")
-        first = [] if kind == BASE else [weight.alias(WEIGHT)]
-        if is_weak(kind):
-            weak = self.weak(channel, kind)
-            if not weak.rows_of_channel:
-                return rows.select(*first, *[col(c) for c in rows.columns])
-            if isinstance(weak, Replace):
-                fields[DELETED] = rows.schema[DELETED].dataType
+        if isinstance(weak, Replace):
+            fields[DELETED] = rows.schema[DELETED].dataType
+        first = [col(WEIGHT).cast("bigint").alias(WEIGHT)] if is_strong(kind) else []
         return rows.select(*first, *[column(n, t) for n, t in fields.items()])
+
+    def _refuse_other_columns(self, channel: str, rows: DataFrame) -> None:
+        known = self.schemas.public(channel)
+        if sorted(known.names) != sorted(c for c in rows.columns if not is_reserved(c)):
+            raise SchemaError(
+                f"{channel}: has the columns {known.simpleString()}, but was now given {rows.schema.simpleString()}; "
+                "a function returns the same columns whatever rows it is given."
+            )
+
+    def _load(self, session: SparkSession, name: str) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return session.read.format("delta").load(self.path(name))
+        except AnalysisException as error:
+            raise StoreError(
+                f"{self.path(name)}: there is no table, though a block was written to it; bring it back, or recompute "
+                "what was made of it."
+            ) from error
 
     def _known(self, channel: str) -> str:
         return ", ".join(w.kind for w in self.workflow.channels[channel].weak)
@@ -197,7 +227,17 @@ class Store:
 
 def folder(name: str) -> str:
     """A name as one folder anywhere: letters, digits and a few signs stand for themselves."""
-    return re.sub(r"[^A-Za-z0-9_.,-]", lambda found: f"~{ord(found[0]):x}~", name)
+    return re.sub(r"[^A-Za-z0-9_.,-]|^\.", lambda found: f"~{ord(found[0]):x}~", name)
+
+
+def _digest(rows: DataFrame) -> str:
+    """The columns of `rows` as a short word."""
+    return f"{zlib.crc32(nullable(rows.schema).json().encode()):08x}"
+
+
+def _positions(parts: Sequence[Part]) -> Column:
+    """Where among `parts` a row belongs."""
+    return _lookup({p.attempt: i for i, p in enumerate(parts)})
 
 
 def _place(part: Part) -> tuple[str, bool]:

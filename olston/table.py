@@ -13,20 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from olston.errors import StoreError
+from olston.errors import OlstonError, StoreError
 from olston.operators.columns import WEIGHT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LAST = "spark.databricks.delta.lastCommitVersionInSession"
-_ATTEMPT = "attempt"
+_ATTEMPT, _NUMBER = "attempt", "delivery"
 _VERSION = re.compile(r"\d{20}\.json")
 
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a Delta table, as its log tells it; `weights` are the least and the greatest, if there are any."""
+    """One version of a Delta table, as its log tells it; `weights` are the least and the greatest, where known."""
 
     version: int
     rows: int
@@ -43,7 +43,15 @@ def append(
     session.conf.unset(_LAST)
     writer = rows.write.format("delta").mode("append").partitionBy(*partition_by)
     writer = writer.option("txnAppId", attempt).option("txnVersion", 1)
-    writer.option("userMetadata", json.dumps({_ATTEMPT: attempt, **metadata})).save(path)
+    # or the log would remember every attempt for ever
+    writer = writer.option("delta.setTransactionRetentionDuration", "interval 7 days")
+    writer = writer.option("userMetadata", json.dumps({_ATTEMPT: attempt, **metadata}))
+    try:
+        writer.save(path)
+    except Exception as error:
+        if not _made_at_once(error):
+            raise
+        writer.save(path)
     return committed(session, path, attempt)
 
 
@@ -53,21 +61,29 @@ def numbered(
 ) -> Iterator[None]:
     """Within, whatever commits to `path` does so as `number` of `series`: of two that try, one commits.
 
-    Leaving checks by the log that it was this attempt.
+    The commit says its number as `delivery`. Leaving checks by the log that it was this attempt.
     """
     settings = {
         "spark.databricks.delta.write.txnAppId": series,
         "spark.databricks.delta.write.txnVersion": str(number),
-        "spark.databricks.delta.commitInfo.userMetadata": json.dumps({_ATTEMPT: attempt, **metadata}),
+        "spark.databricks.delta.commitInfo.userMetadata": json.dumps({_ATTEMPT: attempt, _NUMBER: number, **metadata}),
     }
     session.conf.unset(_LAST)
     for key, value in settings.items():
         session.conf.set(key, value)
     try:
         yield
+    except OlstonError:
+        raise
+    except Exception as error:
+        if exists(session, path) and last_number(session, path, series) >= number:
+            raise _taken(session, path, series, number, attempt) from error
+        raise
     finally:
         for key in settings:
             session.conf.unset(key)
+    if session.conf.get(_LAST, None) is None and last_number(session, path, series) >= number:
+        raise _taken(session, path, series, number, attempt)
     committed(session, path, attempt)
 
 
@@ -99,20 +115,26 @@ def committed(session: SparkSession, path: str, attempt: str) -> Commit:
     """The commit that `session` just made to `path`; an error unless it is the one of `attempt`."""
     version = session.conf.get(_LAST, None)
     if version is None:
-        raise StoreError(f"{path}: attempt {attempt} made no commit, as if it were repeated; start a new attempt.")
-    commit = read_back(session, path, int(version))
-    if commit.metadata.get(_ATTEMPT) != attempt:
         raise StoreError(
-            f"{path}: version {version} is of attempt {commit.metadata.get(_ATTEMPT)}, not of {attempt}, which wrote "
-            "it; start a new attempt."
+            f"{path}: attempt {attempt} made no commit, since one of that name was made before; start a new attempt.",
+            code="REPEATED_ATTEMPT",
         )
-    return commit
+    for earlier in range(int(version), -1, -1):  # Delta may have tidied up in a commit of its own since
+        commit = read_back(session, path, earlier)
+        if commit.metadata.get(_ATTEMPT) == attempt:
+            return commit
+        if commit.metadata:
+            break
+    raise StoreError(
+        f"{path}: version {version} is not of attempt {attempt}, which wrote it, but of "
+        f"{commit.metadata.get(_ATTEMPT, 'somebody else')}; start a new attempt."
+    )
 
 
 def read_back(session: SparkSession, path: str, version: int) -> Commit:
     """Version `version` of the table at `path`, from its log."""
     rows = size = 0
-    weights: list[int] = []
+    weights: list[int | None] = []
     metadata: dict[str, Any] = {}
     for line in _text(session, f"{path}/_delta_log/{version:020d}.json").splitlines():
         action = json.loads(line)
@@ -120,10 +142,12 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
             size += action["add"]["size"]
             stats = json.loads(action["add"].get("stats") or "{}")
             rows += stats.get("numRecords", 0)
-            weights += [s[WEIGHT] for s in (stats.get("minValues", {}), stats.get("maxValues", {})) if WEIGHT in s]
+            weights += [stats.get(end, {}).get(WEIGHT) for end in ("minValues", "maxValues")]
         elif "commitInfo" in action:
             metadata = _metadata(action["commitInfo"].get("userMetadata"))
-    return Commit(version, rows, size, (min(weights), max(weights)) if weights else None, metadata)
+    known = [w for w in weights if w is not None]
+    extremes = (min(known), max(known)) if known and len(known) == len(weights) else None
+    return Commit(version, rows, size, extremes, metadata)
 
 
 def folders(session: SparkSession, path: str) -> list[str]:
@@ -138,6 +162,22 @@ def drop(session: SparkSession, path: str) -> None:
     """Delete a table with all its files."""
     system, location = _file_system(session, path)
     system.delete(location, True)
+
+
+def _taken(session: SparkSession, path: str, series: str, number: int, attempt: str) -> StoreError:
+    """The error for `attempt`, which is too late: that number of the series was committed before."""
+    commits = (c.metadata for c in history(session, path))
+    winner = next((m.get(_ATTEMPT) for m in commits if m.get(_NUMBER) == number), "somebody else")
+    if winner == attempt:
+        text = f"attempt {attempt} has committed number {number} of {series} already, so this one is void"
+        return StoreError(f"{path}: {text}; start a new attempt.", code="REPEATED_ATTEMPT")
+    text = f"number {number} of {series} was committed by {winner}, so attempt {attempt} is void"
+    return StoreError(f"{path}: {text}; look at what the table holds now, and go on from there.", code="NUMBER_TAKEN")
+
+
+def _made_at_once(error: Exception) -> bool:
+    """Whether a table was not written because another writer had just made it."""
+    return any(name in str(error) for name in ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ProtocolChanged"))
 
 
 def _metadata(text: str | None) -> dict[str, Any]:

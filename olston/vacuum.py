@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from olston import table
-from olston.attempt import made_at
+from olston.attempt import is_attempt, made_at
 from olston.operators.columns import BLOCK, col
-from olston.store import Store, folder
+from olston.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DAY = 24 * 3600.0
+_PARTITION = f"{BLOCK}="
+"""How the folder of a block in a table of deltas begins."""
 
 
 @dataclass(frozen=True)
@@ -36,43 +38,29 @@ def vacuum(
     before = time.time() - older_than
     kept = set(keep)
 
-    def dead(attempt: str) -> bool:
-        return attempt not in kept and made_at(attempt) < before
+    def dead(folder: str) -> bool:
+        attempt = folder.removeprefix(_PARTITION)
+        return is_attempt(attempt) and attempt not in kept and made_at(attempt) < before
 
     dropped = []
     for channel in store.workflow.channels:
-        place = store.path(folder(channel))
-        for attempt in filter(dead, table.folders(session, f"{place}/anchors")):
-            if not dry_run:
-                table.drop(session, f"{place}/anchors/{attempt}")
-            dropped.append(Vacuumed(channel, attempt))
-        for path in _tables_of_deltas(session, place):
-            gone = sorted(filter(dead, _attempts(session, path)))
+        place = store.path(store.place(channel))
+        for name in table.folders(session, place):
+            path = f"{place}/{name}"
+            gone = list(filter(dead, table.folders(session, path)))
+            attempts = [f.removeprefix(_PARTITION) for f in gone]
             if gone and not dry_run:
-                _drop_blocks(session, path, gone, older_than)
-            dropped += [Vacuumed(channel, attempt) for attempt in gone]
+                if name != "anchors" and table.exists(session, path):
+                    _forget(session, path, attempts)
+                for folder in gone:
+                    table.drop(session, f"{path}/{folder}")
+            dropped += [Vacuumed(channel, attempt) for attempt in attempts]
     return dropped
 
 
-def _tables_of_deltas(session: SparkSession, place: str) -> Iterator[str]:
-    for name in table.folders(session, place):
-        if name != "anchors" and table.exists(session, f"{place}/{name}"):
-            yield f"{place}/{name}"
-
-
-def _attempts(session: SparkSession, path: str) -> list[str]:
-    blocks = session.read.format("delta").load(path).select(col(BLOCK)).distinct()
-    return [row[0] for row in blocks.collect()]
-
-
-def _drop_blocks(session: SparkSession, path: str, attempts: list[str], older_than: float) -> None:
+def _forget(session: SparkSession, path: str, attempts: list[str]) -> None:
+    """Take the blocks of `attempts` out of a table of deltas. Delta would keep their files, for readers of old
+    versions, but what nobody names is not read."""
     from delta.tables import DeltaTable
 
-    check = "spark.databricks.delta.retentionDurationCheck.enabled"
-    blocks = DeltaTable.forPath(session, path)
-    blocks.delete(col(BLOCK).isin(attempts))
-    session.conf.set(check, "false")  # what nobody names is not read, so no reader needs the week that Delta keeps
-    try:
-        blocks.vacuum(older_than / 3600)
-    finally:
-        session.conf.unset(check)
+    DeltaTable.forPath(session, path).delete(col(BLOCK).isin(attempts))

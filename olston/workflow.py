@@ -12,7 +12,7 @@ from olston.constraints import Inconsistency, Staleness
 from olston.duration import Duration, microseconds
 from olston.errors import ConstraintError, WorkflowError, unknown
 from olston.operators import weak as representations
-from olston.operators.weak import WeakDelta
+from olston.operators.weak import Replace, WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
 from olston.widgets.batch import Batch
 from olston.widgets.extract import Extract
@@ -167,7 +167,9 @@ class Workflow:
         if found.name in self.outputs:
             raise WorkflowError(f"output({found.name}): declared twice; keep one of them.")
         if feed is None:
-            accepts = frozenset({BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)})
+            # a table has the public columns only: what needs hidden ones to be applied cannot be brought to it
+            plain = (w.kind for w in found.weak if isinstance(w, Replace) and w.by is None)
+            accepts = frozenset({BASE, DELTA, MONOTONE, *plain})
         else:
             known = [BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)]
             accepts = frozenset(feed)

@@ -1,7 +1,8 @@
 """Bags of rows on Spark, and strong deltas: rows with an integer weight [2.2].
 
-Rows are equal when all their columns are, nulls too. Of equal rows that arrived at different times the
-newest arrival counts.
+Rows are equal when all their columns are, nulls too. Where rows carry when they arrived, equal rows count as
+arrived when the newest of them did, also if others were deleted since; so that this does not depend on how a
+base was made, a delta keeps the newest arrival of a row even if its weights cancel out.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from olston.operators.columns import ARRIVAL, BLOCK, PREFIX, WEIGHT, anti, col, semi
+from olston.operators.columns import ARRIVAL, BLOCK, PART, PREFIX, WEIGHT, anti, col, semi
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_LABEL = f"{PREFIX}label"
+_STEPS = f"{PREFIX}steps"
+"""Which parts of a chain changed a row, and by how much."""
 
 MISSING = "DELETES_WHAT_IS_NOT_THERE"
 """The code of the error that a reader gets when a delta deletes a row that its base does not have."""
@@ -22,7 +24,7 @@ MISSING = "DELETES_WHAT_IS_NOT_THERE"
 
 def identity(rows: DataFrame) -> list[str]:
     """The columns by which rows are equal."""
-    return [c for c in rows.columns if c not in (WEIGHT, ARRIVAL, BLOCK, _LABEL)]
+    return [c for c in rows.columns if c not in (WEIGHT, ARRIVAL, BLOCK, PART, _STEPS)]
 
 
 def weigh(rows: DataFrame, weight: int = 1) -> DataFrame:
@@ -55,32 +57,45 @@ def union(*deltas: DataFrame) -> DataFrame:
 
 def net(delta: DataFrame) -> DataFrame:
     """The delta with the weights of equal rows added up, and without what cancels out."""
-    return _summed(delta).where(f"{WEIGHT} <> 0")
+    return _summed(delta).where(_matters(delta))
 
 
 def difference(old: DataFrame, new: DataFrame) -> DataFrame:
     """`c^{BΔ}`: what turns the bag `old` into `new`, netted."""
-    return net(union(weigh(new), weigh(old, -1)))
+    from pyspark.sql import functions as F
+
+    both = union(weigh(new), weigh(old, -1))
+    if ARRIVAL not in both.columns:
+        return net(both)
+    before, after = f"{PREFIX}before", f"{PREFIX}after"
+    grouped = both.groupBy(*map(col, identity(both))).agg(
+        F.sum(WEIGHT).alias(WEIGHT),
+        F.max(F.when(col(WEIGHT) < 0, col(ARRIVAL))).alias(before),
+        F.max(F.when(col(WEIGHT) > 0, col(ARRIVAL))).alias(after),
+    )
+    newer = (col(WEIGHT) > 0) | ~col(before).eqNullSafe(col(after))
+    marked = grouped.withColumn(ARRIVAL, F.when(newer, col(after)))
+    return marked.where(_matters(both)).select(*map(col, _ordered(both)))
 
 
 def plus(rows: DataFrame, delta: DataFrame, label: str) -> DataFrame:
     """`rows ⊎ delta` where all of `rows` may be shuffled: counted exactly, and an error if a count is below 0."""
-    both = union(_labelled(weigh(rows), None), _labelled(delta, label))
-    return copies(_checked(_summed(both)).where(f"{WEIGHT} <> 0").drop(_LABEL))
+    return copies(_checked(_summed(union(weigh(rows), delta)), label).where(f"{WEIGHT} <> 0"))
 
 
-def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Column) -> DataFrame:
+def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Sequence[str]) -> DataFrame:
     """`c^{ΔB}`: the base with the changes of a strong delta.
 
     Rows that the delta does not touch pass without a shuffle if it is `small`. The touched ones are counted
-    exactly: deleting what is not there is an error that says which delta (`label`) tried; a column may tell it.
+    exactly: deleting what is not there is an error that says which delta (`label`) tried. The rows of a chain say in
+    `__part` which part they are of; each part has a label, and the error says the first that went too far.
     """
-    changes = _summed(_labelled(delta, label)).where(f"{WEIGHT} <> 0")
+    changes = _summed(delta if isinstance(label, str) else _with_steps(delta)).where(_matters(delta))
     columns = identity(base)
-    touched = semi(base, changes, columns, small)
+    touched = weigh(semi(base, changes, columns, small))
     untouched = anti(base, changes, columns, small)
-    counted = _checked(_summed(union(_labelled(weigh(touched), None), changes)))
-    return union(untouched, copies(counted.where(f"{WEIGHT} <> 0").drop(_LABEL)))
+    counted = _checked(_summed(touched.unionByName(changes, allowMissingColumns=True)), label)
+    return union(untouched, copies(counted.where(f"{WEIGHT} <> 0").drop(_STEPS)))
 
 
 def signed_copies(delta: DataFrame) -> DataFrame:
@@ -99,33 +114,50 @@ def _summed(delta: DataFrame) -> DataFrame:
     sums: list[Column] = [F.sum(WEIGHT).alias(WEIGHT)]
     if ARRIVAL in delta.columns:
         sums.append(F.max(ARRIVAL).alias(ARRIVAL))
-    if _LABEL in delta.columns:
-        sums.append(F.max(_LABEL).alias(_LABEL))
+    if _STEPS in delta.columns:
+        sums.append(F.flatten(F.collect_list(_STEPS)).alias(_STEPS))
     return delta.groupBy(*map(col, identity(delta))).agg(*sums).select(*map(col, _ordered(delta)))
 
 
+def _matters(delta: DataFrame) -> str:
+    """The condition on a netted row that says anything."""
+    return f"{WEIGHT} <> 0 OR {ARRIVAL} IS NOT NULL" if ARRIVAL in delta.columns else f"{WEIGHT} <> 0"
+
+
 def _ordered(delta: DataFrame) -> Sequence[str]:
-    return [*identity(delta), *(c for c in (ARRIVAL, _LABEL, WEIGHT) if c in delta.columns)]
+    return [*identity(delta), *(c for c in (ARRIVAL, _STEPS, WEIGHT) if c in delta.columns)]
 
 
-def _labelled(delta: DataFrame, label: str | Column | None) -> DataFrame:
-    """With the name of the delta beside each row that it deletes."""
+def _with_steps(chain: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
-    if label is None:
-        return delta.withColumn(_LABEL, F.lit(None).cast("string"))
-    name = F.lit(label) if isinstance(label, str) else label
-    return delta.withColumn(_LABEL, F.when(col(WEIGHT) < 0, name))
+    return chain.withColumn(_STEPS, F.array(F.struct(col(PART).alias("part"), col(WEIGHT).alias("weight")))).drop(PART)
 
 
-def _checked(counted: DataFrame) -> DataFrame:
+def _checked(counted: DataFrame, label: str | Sequence[str]) -> DataFrame:
     from pyspark.sql import functions as F
 
     row = F.struct(*map(col, identity(counted))).cast("string")
     text = F.concat(
-        F.lit(f"[{MISSING}] "), F.coalesce(col(_LABEL), F.lit("a delta")),
+        F.lit(f"[{MISSING}] "), F.lit(label) if isinstance(label, str) else _failing(label),
         F.lit(" deletes a row that is not there: "), F.substring(row, 1, 200),
     )  # fmt: skip
     return counted.withColumn(
         WEIGHT, F.when(col(WEIGHT) < 0, F.raise_error(text).cast("bigint")).otherwise(col(WEIGHT))
     )
+
+
+def _failing(labels: Sequence[str]) -> Column:
+    """Of a row that ends below 0, the label of the first part of the chain after which it is below 0."""
+    from pyspark.sql import functions as F
+
+    steps, none = F.array_sort(col(_STEPS)), F.lit(None).cast("int")
+    had = col(WEIGHT) - F.aggregate(steps, F.lit(0).cast("bigint"), lambda total, step: total + step["weight"])
+
+    def follow(state: Column, step: Column) -> Column:
+        left = state["left"] + step["weight"]
+        return F.struct(left.alias("left"), F.coalesce(state["part"], F.when(left < 0, step["part"])).alias("part"))
+
+    start = F.struct(had.alias("left"), none.alias("part"))
+    first = F.aggregate(steps, start, follow, lambda state: state["part"])
+    return F.element_at(F.array(*map(F.lit, labels)), first + 1)

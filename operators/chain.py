@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from olston.block import DELTA, Block, Kind
 from olston.errors import WeakDeltaError
 from olston.operators import bag
-from olston.operators.columns import View
+from olston.operators.columns import PART, View
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
-from olston.operators.replace import PART
 from olston.operators.signature import Link, Reads, Relaxed, Signature
 from olston.operators.weak import WeakDelta
 

@@ -22,6 +22,8 @@ DELETED = "_deleted"
 BLOCK = "_block"
 """Which attempt wrote a row of a table of deltas."""
 PREFIX = "__"
+PART = f"{PREFIX}part"
+"""The position of a block within a chain."""
 ARRIVAL = "__arrival"
 """The stamp of the block that brought a row, where `extract` needs it to tell the newest."""
 ORDER = "__order"
@@ -72,6 +74,8 @@ def see(rows: DataFrame, view: View, *, tombstones: bool = False) -> DataFrame:
             shown.append(DELETED)
         else:
             rows = rows.where(f"NOT {DELETED}")
+    if WEIGHT in rows.columns and ARRIVAL in rows.columns and view is View.PUBLIC:
+        rows = rows.where(f"{WEIGHT} <> 0")  # says only that such a row arrived again
     return rows if shown == rows.columns else rows.select(*map(col, shown))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, MONOTONE, Block, Kind
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, View, col, conjunction, public
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, WEIGHT, View, col, conjunction, public
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
@@ -110,7 +110,7 @@ class IncrementalExtract:
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         from pyspark.sql import functions as F
 
-        made, ranks = self.newest.of(operands[0].added())
+        made, ranks = self.newest.of(operands[0].rows.where(f"{WEIGHT} >= 0").drop(WEIGHT))
         if self.newest.ordered:
             return (self.newest.with_order(made, ranks),)
         marked = made.withColumn(DELETED, F.lit(False))

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from olston.operators import bag
-from olston.operators.columns import DELETED, PREFIX, WEIGHT, anti, col, conjunction, few, semi
+from olston.operators.columns import DELETED, PART, PREFIX, WEIGHT, anti, col, conjunction, few, semi
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-PART = f"{PREFIX}part"
-"""The position of a block within a chain."""
 _NEW = f"{PREFIX}new"
 
 
@@ -48,28 +46,27 @@ def strengthen(base: DataFrame, weak: DataFrame, key: Sequence[str], order: str 
     else:
         _, old = _contest(base, weak, key, order, small)
         new = _winning(base, weak, key, order, small)
-    return bag.net(bag.union(bag.weigh(new), bag.weigh(old, -1)))
+    return bag.difference(old, new)
 
 
-def weaken(delta: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
     """`c^{Δδ}`, where the key is unique: the rows added stand, and keys with deletions only are gone."""
-    return _replacing(delta, bag.copies(delta.where(f"{WEIGHT} > 0")), key, order)
+    return _replacing(delta, bag.copies(delta.where(f"{WEIGHT} > 0")), key)
 
 
-def from_bases(old: DataFrame, new: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+def from_bases(old: DataFrame, new: DataFrame, key: Sequence[str]) -> DataFrame:
     """`c^{Bδ}`: all rows of every key that changed between two bases, and what is gone."""
     delta = bag.difference(old, new)
-    return _replacing(delta, semi(new, _keys(delta, key), key, False), key, order)
+    return _replacing(delta, semi(new, _keys(delta, key), key, False), key)
 
 
-def _replacing(delta: DataFrame, rows: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
+def _replacing(delta: DataFrame, rows: DataFrame, key: Sequence[str]) -> DataFrame:
     """`rows`, and a tombstone for each key of which the delta deletes and no row is left."""
     from pyspark.sql import functions as F
 
-    kept = [F.max(col(order)).alias(order)] if order else [F.lit(True).alias(DELETED)]
     lost = anti(delta.where(f"{WEIGHT} < 0"), rows, key, False)
-    gone = lost.groupBy(*map(col, key)).agg(*kept) if key else lost.select(*kept).limit(1)
-    marked = rows if DELETED in rows.columns else rows.withColumn(DELETED, F.lit(False))
+    gone = lost.select(*map(col, key)).distinct() if key else lost.select(F.lit(True).alias(DELETED)).limit(1)
+    marked = rows.withColumn(DELETED, F.lit(False))
     return bag.union(marked, tombstones(gone, marked))
 
 

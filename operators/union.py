@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AnyUnion:
     """What all variants have in common."""
 
-    view = View.ARRIVAL
+    view = View.PUBLIC
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         deltas = sum(b.rows for b in operands if is_delta(b.kind))

@@ -16,6 +16,7 @@ from olston.errors import WeakDeltaError
 from olston.operators import bag
 from olston.operators import increment as increments
 from olston.operators import replace as replacements
+from olston.operators.columns import PART
 from olston.operators.operand import Operand
 
 if TYPE_CHECKING:
@@ -53,9 +54,14 @@ class WeakDelta:
     key: tuple[str, ...] = ()
     rows_of_channel: ClassVar[bool] = False
     """Whether its rows have the columns of the channel; otherwise those that its converters give them."""
+    chains: ClassVar[bool] = False
+    """Whether abutting blocks can be put together as such; otherwise they act as one on a base only."""
+    arrives: ClassVar[bool] = False
+    """Whether arrivals or operators make it, so that it can do without converters from other kinds."""
 
     def __post_init__(self) -> None:
-        for made, readable in ((FROM_DELTA, FROM_BASES), (TO_BASE, TO_DELTA)):
+        pairs = ((TO_BASE, TO_DELTA),) if self.arrives else ((FROM_DELTA, FROM_BASES), (TO_BASE, TO_DELTA))
+        for made, readable in pairs:
             if not self.supplied & {made, readable}:
                 arguments = {FROM_DELTA: "from_delta= or from_bases=", TO_BASE: "to_base= or to_delta="}[made]
                 raise WeakDeltaError(
@@ -135,17 +141,19 @@ class Replace(WeakDelta):
     order: str | None = None
     by: str | None = None
     unique: bool = True
-    rows_of_channel = True
+    rows_of_channel = chains = True
 
     @property
     def supplied(self) -> frozenset[str]:
+        if self.by is not None:  # a deletion may bring back a row of lesser order, which a replacement would refuse
+            return frozenset({TO_BASE, TO_DELTA})
         return frozenset({TO_BASE, TO_DELTA, FROM_BASES} | ({FROM_DELTA} if self.unique else set()))
 
     def weakened(self, delta: Operand) -> DataFrame:
-        return replacements.weaken(delta.rows, self.key, self.by)
+        return replacements.weaken(delta.rows, self.key)
 
     def compared(self, old: DataFrame, new: DataFrame) -> DataFrame:
-        return replacements.from_bases(old, new, self.key, self.by)
+        return replacements.from_bases(old, new, self.key)
 
     def applied(self, base: DataFrame, weak: Operand) -> DataFrame:
         return replacements.apply(base, weak.rows, self.key, self.by, small=weak.small)
@@ -162,7 +170,7 @@ class Increment(WeakDelta):
     """`increment(key, columns)`: see the function of that name."""
 
     columns: tuple[str, ...] = ()
-    rows_of_channel = True
+    rows_of_channel = chains = True
 
     @property
     def supplied(self) -> frozenset[str]:
@@ -181,7 +189,7 @@ class Increment(WeakDelta):
         return increments.strengthen(base, weak.rows, self.key, small=weak.small, label=weak.label)
 
     def chained(self, chain: DataFrame) -> DataFrame | None:
-        return increments.total(chain.drop(replacements.PART), self.key)
+        return increments.total(chain.drop(PART), self.key)
 
 
 def replace(key: Sequence[str], order: str | None = None, unique: bool = True, by: str | None = None) -> Replace:

@@ -87,10 +87,10 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
         )
 
     strong = bool(read & {DELTA, MONOTONE})
-    yield converter(convert.Apply())
+    yield converter(convert.Apply(), free=model.overlays)
     yield converter(Chain(DELTA), listed=False, free=True)
     # c^{Bδ} of a representation that is made from strong deltas only is composed: c^{BΔ}, then c^{Δδ}
-    if strong or any(w.kind in read and FROM_BASES not in w.supplied for w in channel.weak):
+    if strong or any(w.kind in read and {FROM_DELTA, FROM_BASES} & w.supplied == {FROM_DELTA} for w in channel.weak):
         yield converter(convert.Difference())
     if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
         yield converter(convert.Complete(), free=True)
@@ -98,7 +98,7 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
         yield converter(Chain(weak.kind, weak), listed=False, free=True)
         wanted = weak.kind in read
         if TO_BASE in weak.supplied:
-            yield converter(convert.ApplyWeak(weak))
+            yield converter(convert.ApplyWeak(weak), free=model.overlays)
         if TO_DELTA in weak.supplied and (strong or TO_BASE not in weak.supplied):
             yield converter(convert.Strengthen(weak))
         if FROM_DELTA in weak.supplied and wanted:

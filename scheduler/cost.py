@@ -46,6 +46,8 @@ class CostModel:
     """(widget or "*", variant or "*") → the rates that differ from the default."""
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     delivery: Rates = field(default_factory=lambda: Rates(0.0, 0.0, 0.0, 0.0, 0.0))
+    overlays: bool = False
+    """Whether applying a delta to a base is a matter of the catalog, which costs nothing."""
 
     def rates(self, widget: str, variant: str, *, converter: bool = False) -> Rates:
         """The rates of a variant. A converter runs no user function, so its widget's rates do not hold for it."""
@@ -58,3 +60,7 @@ class CostModel:
 
     def of(self, widget: str) -> Statistics:
         return self.statistics.get(widget, UNKNOWN)
+
+
+ENGINE = CostModel(delivery=PRIORS, overlays=True)
+"""What the engine begins with, before anything was learned."""

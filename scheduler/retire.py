@@ -84,13 +84,13 @@ def _between(blocks: Sequence[Block], stands: set[Provenance], alongside: set[Pr
             if fits(delta.kind, kind):
                 onward.setdefault(delta.source, []).append(delta)
         for start, end in pairwise(inner):
-            run = _run(onward, start, end) if start in onward else []
+            run = shortest_run(onward, start, end) if start in onward else []
             if run and any(b.kind == kind for b in run):
                 keep.append(chain(run))
     return keep
 
 
-def _run(onward: Mapping[Provenance | None, list[Block]], start: Provenance, end: Provenance) -> list[Block]:
+def shortest_run(onward: Mapping[Provenance | None, list[Block]], start: Provenance, end: Provenance) -> list[Block]:
     """The fewest abutting deltas that lead from `start` to `end`; empty if none do. `onward` has them by source."""
     came: dict[Provenance, Block] = {}
     pending = deque([start])

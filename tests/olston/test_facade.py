@@ -25,7 +25,7 @@ def test_every_exported_name_is_there_and_documented(name: str) -> None:
 
 def test_no_other_public_name_slips_out() -> None:
     public = {n for n, thing in vars(ol).items() if not n.startswith("_") and not inspect.ismodule(thing)}
-    assert public == set(ol.__all__)
+    assert public | {"Engine"} == set(ol.__all__)  # made known when it is first asked for
 
 
 def test_every_error_is_exported() -> None:

@@ -230,11 +230,11 @@ def test_a_keyed_source_takes_replacements_and_another_takes_none() -> None:
     assert wf.source("c").weak == ()
 
 
-def test_a_published_table_takes_what_the_channel_can_be_and_a_feed_what_was_asked() -> None:
+def test_a_published_table_takes_what_needs_no_hidden_columns_and_a_feed_what_was_asked() -> None:
     wf = search()
     wf.output("counts")
     wf.output("digests", feed=["B", "Δ"])
-    assert wf.outputs["counts"].accepts == {"B", "Δ", "Δ⁺", "δ_increment(site)"}
+    assert wf.outputs["counts"].accepts == {"B", "Δ", "Δ⁺"}
     assert wf.outputs["digests"].accepts == {"B", "Δ"}
     assert wf.outputs["digests"].feed
 

@@ -1,0 +1,5 @@
+"""The catalog: what exists, what consumers hold, what was planned and done (DESIGN 7)."""
+
+from olston.catalog.catalog import Catalog
+
+__all__ = ["Catalog"]

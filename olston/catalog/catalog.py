@@ -1,0 +1,102 @@
+"""The catalog of one or more workflows, on SQLite beside the tables or on any database that SQLAlchemy speaks to.
+
+Everything that must hold together is written in one transaction, and there is one that writes at a time, so that what
+it reads cannot change under it: SQLite is told so when it begins, PostgreSQL by a lock that ends with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, inspect
+from sqlmodel import Session
+
+from olston.errors import CatalogError
+
+_LOCK = 0x6F6C73746F6E
+LATEST = "0001"
+"""The newest migration; a test checks that it is."""
+
+
+class Catalog:
+    """A database, brought up to date when it is opened."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            self._engine = _engine(url)
+            self._bring_up_to_date()
+        except CatalogError:
+            raise
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise CatalogError(
+                f"catalog {url}: cannot be opened: {lines[0]} Check that the database runs and may be written."
+            ) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """All of it or nothing, and nobody else writes meanwhile."""
+        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            if self._engine.dialect.name == "postgresql":
+                session.connection().exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            yield session
+
+    @contextmanager
+    def look(self) -> Iterator[Session]:
+        """Reading only: waits for nobody."""
+        with Session(self._engine, expire_on_commit=False) as session:
+            if self._engine.dialect.name == "sqlite":
+                session.connection(execution_options={"olston_reads": True})
+            yield session
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _bring_up_to_date(self) -> None:
+        with self._engine.connect() as connection:
+            there = inspect(connection).has_table("alembic_version")
+            if there:
+                found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+                if found == LATEST:
+                    return
+                if found is not None and found > LATEST:
+                    raise CatalogError(
+                        f"catalog {self.url}: was made by a newer olston (its version is {found}, ours {LATEST}); "
+                        "upgrade olston."
+                    )
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self._engine.begin() as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def _engine(url: str) -> Engine:
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True)
+    path = url.partition(":///")[2]
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    made = create_engine(url, connect_args={"timeout": 60})
+
+    @event.listens_for(made, "connect")
+    def configure(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")  # what was committed survives a loss of power
+
+    @event.listens_for(made, "begin")
+    def begin(connection: Any) -> None:
+        reads = connection.get_execution_options().get("olston_reads")
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return made

@@ -1,0 +1,161 @@
+"""What the catalog remembers, as tables (DESIGN 7).
+
+Stamps and times are microseconds since the epoch. Provenance is kept as runs of arrivals, one list for each pathway.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Column, Index, text
+from sqlmodel import Field, SQLModel
+
+
+def _json() -> Any:
+    return Field(sa_column=Column(JSON, nullable=False))
+
+
+def _moment(**options: Any) -> Any:
+    return Field(sa_type=BigInteger, **options)
+
+
+class WorkflowRecord(SQLModel, table=True):
+    """A workflow. `planned_at` is the greatest `now` that a plan has used: arrivals are stamped later."""
+
+    __tablename__ = "workflow"
+
+    name: str = Field(primary_key=True)
+    planned_at: int = _moment(default=0)
+    paused: bool = False
+
+
+class ChannelRecord(SQLModel, table=True):
+    """A channel as it was last defined. `digest` covers everything it is computed by, also upstream."""
+
+    __tablename__ = "channel"
+
+    workflow: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    digest: str
+    columns: str | None = None
+    drifting: bool = False
+
+
+class ArrivalRecord(SQLModel, table=True):
+    """A snapshot of a source; `offered_at` is when the data was offered, by the clock."""
+
+    __tablename__ = "arrival"
+
+    workflow: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    stamp: int = _moment(primary_key=True)
+    offered_at: int = _moment()
+    block: str
+
+
+class BlockRecord(SQLModel, table=True):
+    """A block that exists. `live`: planning may still use it; of others the files may be gone."""
+
+    __tablename__ = "block"
+    __table_args__ = (Index("block_live", "workflow", "live"),)
+
+    id: str = Field(primary_key=True)
+    workflow: str
+    channel: str
+    kind: str
+    source: list[Any] | None = Field(default=None, sa_column=Column(JSON))
+    target: list[Any] = _json()
+    rows: float
+    relaxed: bool
+    content: dict[str, Any] = _json()
+    producer: str
+    digest: str
+    made_at: int = _moment()
+    live: bool = True
+
+
+class DeliveryRecord(SQLModel, table=True):
+    """What a consumer holds since delivery `number`; `version` is that of the published table, none of a feed."""
+
+    __tablename__ = "delivery"
+
+    workflow: str = Field(primary_key=True)
+    output: str = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    block: str
+    content: list[Any] = _json()
+    digest: str
+    delivered_at: int = _moment()
+    version: int | None = None
+
+
+class PlanRecord(SQLModel, table=True):
+    """A plan that was carried out, with the evidence for it."""
+
+    __tablename__ = "plan"
+
+    id: str = Field(primary_key=True)
+    workflow: str = Field(index=True)
+    now: int = _moment()
+    due: list[Any] = _json()
+    cost: float
+    evidence: dict[str, Any] = _json()
+    made_at: int = _moment()
+
+
+class StepRecord(SQLModel, table=True):
+    """One attempt at a step of a plan: what it was expected to cost, and what came of it."""
+
+    __tablename__ = "step"
+
+    attempt: str = Field(primary_key=True)
+    plan: str = Field(index=True)
+    workflow: str
+    name: str
+    state: str
+    operands: list[Any] = _json()
+    results: list[Any] = _json()
+    expected_seconds: float
+    expected_rows: float
+    seconds: float | None = None
+    rows: float | None = None
+    error: str | None = None
+    started_at: int = _moment()
+
+
+class EventRecord(SQLModel, table=True):
+    """Something that happened, in the order in which it did; handled once."""
+
+    __tablename__ = "event"
+    __table_args__ = (
+        Index("event_pending", "workflow", postgresql_where=text("NOT handled"), sqlite_where=text("NOT handled")),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    workflow: str
+    kind: str
+    about: dict[str, Any] = _json()
+    happened_at: int = _moment()
+    handled: bool = False
+
+
+class LeaseRecord(SQLModel, table=True):
+    """Who schedules a workflow. `fence` grows with every holder."""
+
+    __tablename__ = "lease"
+
+    workflow: str = Field(primary_key=True)
+    holder: str
+    fence: int
+    expires_at: int = _moment()
+
+
+class CursorRecord(SQLModel, table=True):
+    """The last block of a feed that a consumer took."""
+
+    __tablename__ = "cursor"
+
+    workflow: str = Field(primary_key=True)
+    output: str = Field(primary_key=True)
+    consumer: str = Field(primary_key=True)
+    number: int

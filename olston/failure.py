@@ -1,0 +1,42 @@
+"""What to tell of a failure on Spark: the line that says why, and not the thousand around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olston.errors import BlockError, OlstonError, StepError
+from olston.operators.bag import MISSING
+
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+def reason(error: BaseException) -> str:
+    """Why something failed, in one sentence: the end of a worker's traceback, or the innermost cause in Java."""
+    innermost = _innermost(getattr(error, "java_exception", None))
+    text = (innermost or str(error)).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return f"{type(error).__name__}."
+    said = lines[-1] if _TRACEBACK in text else lines[0]
+    if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
+        said = f"{type(error).__name__}: {said}"
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def failed(what: str, error: Exception) -> OlstonError:
+    """The error for `what` was done, if `error` came of it; what was readable is as it was."""
+    text = str(error)
+    if MISSING in text:
+        said = text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0].split(" SQLSTATE")[0]
+        return BlockError(f"{what}: {said.strip()}", code=MISSING)
+    return StepError(f"{what}: {reason(error)} Nothing readable has changed; mend what failed and run again.")
+
+
+def _innermost(java: Any) -> str | None:
+    """The message of the innermost of a chain of Java exceptions that has one."""
+    found = None
+    while java is not None:
+        message = java.getMessage()
+        found = f"{java.getClass().getSimpleName()}: {message}" if message else found
+        java = java.getCause()
+    return found

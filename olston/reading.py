@@ -1,0 +1,103 @@
+"""What there is to read: of an output what its consumer holds, of another channel its newest readable content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlmodel import Session, select
+
+from olston import state as states
+from olston.attempt import is_attempt
+from olston.block import BASE
+from olston.catalog.records import BlockRecord, DeliveryRecord
+from olston.constraints import Staleness
+from olston.content import Content
+from olston.errors import StoreError
+from olston.fuse import source_of
+from olston.provenance import Stamp
+from olston.scheduler.decide import decide
+from olston.scheduler.network import Network, Output
+from olston.scheduler.plan import Invocation
+from olston.state import Key, State
+from olston.step import Inline, Stored
+
+if TYPE_CHECKING:
+    from olston.workflow import Workflow
+
+NOTHING = "NOTHING_HELD"
+
+
+def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:
+    """A time in microseconds, or the id of a block, in the forms users give them."""
+    if isinstance(at, str):
+        if is_attempt(at.partition(".")[0]):
+            return at
+        at = datetime.fromisoformat(at)
+    return int(at.timestamp() * 1e6) if isinstance(at, datetime) else at
+
+
+def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> DeliveryRecord:
+    """What the consumer of `output` holds, or held at a time: the last delivery where several fell on one instant."""
+    known = select(DeliveryRecord).where(DeliveryRecord.workflow == workflow, DeliveryRecord.output == output)
+    if at is not None:
+        known = known.where(DeliveryRecord.delivered_at <= at)
+    found = db.exec(known.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
+    if found is None:
+        when = "" if at is None else f" at {at}"
+        raise StoreError(f"{output}: its consumer holds nothing{when}; refresh first.", code=NOTHING)
+    return found
+
+
+def block(db: Session, state: State, channel: str, id: str) -> Stored:
+    """A block by its id."""
+    record = db.get(BlockRecord, id)
+    if record is None or record.workflow != state.workflow or record.channel != channel:
+        raise StoreError(f"{channel}: has no block {id!r}.")
+    made = states.block_of(record, state.timelines, state.network.inputs[channel])
+    return Stored(made, Content.from_dict(record.content))
+
+
+def content(
+    db: Session,
+    state: State,
+    workflow: Workflow,
+    digests: Mapping[str, str],
+    channel: str,
+    at: Stamp | None,
+    clock: Stamp,
+) -> Stored | Inline:
+    """The newest base of a channel that keeps its consistency bounds; of a source, everything that arrived.
+
+    Of a channel that no plan has written, what its operators make of the newest snapshots.
+    """
+    if workflow.channels[channel].is_source:
+        line = state.timelines[channel]
+        return states.snapshot(db, state, channel, line.newest if at is None else line.snapshot_at(at))
+    bounds = state.problem(state.now(clock)).bounds()
+    bases = [
+        s
+        for s in states.bases(db, state, channel, digests[channel], at)
+        if next(bounds.inconsistent(channel, s.block.target), None) is None
+    ]
+    newest = [s for s in bases if not any(s.block.target.precedes(o.block.target) for o in bases)]
+    if newest:
+        return newest[-1]
+    if at is not None:
+        raise StoreError(f"{channel}: what it was at {at} was not kept; place it with keep=True.", code=NOTHING)
+    return _computed(state, channel, clock)
+
+
+def _computed(state: State, channel: str, clock: Stamp) -> Stored | Inline:
+    network = state.network
+    fresh = tuple(Staleness(channel, i, 0) for i in range(len(network.inputs[channel])))
+    batch = tuple(v for v in network.variants if not (v.foreign and v.signature.incremental))
+    wanted = Network(network.inputs, batch, {channel: Output(channel, frozenset({BASE}))}, fresh)
+    problem = replace(state.problem(state.now(clock), wanted), holds={channel: None})
+    decision = decide(problem, due=(channel,))
+    if decision.infeasible is not None:
+        raise decision.infeasible.error()
+    made: dict[Key, Invocation] = {b.key: step for step in decision.work for b in step.results}
+    return source_of(decision.emitted[channel][-1], state.find, made)

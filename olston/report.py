@@ -1,0 +1,194 @@
+"""What the engine answers with: objects that print well in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from olston.duration import show_duration
+from olston.pathway import Pathway
+from olston.provenance import Provenance, Stamp
+from olston.scheduler.decide import Decision
+from olston.scheduler.explain import Evidence
+from olston.timeline import History
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from olston.carry_out import Done
+
+
+class Shown(ABC):
+    """An answer that can be printed: plain text by `print`, a table in a notebook."""
+
+    @abstractmethod
+    def __rich__(self) -> RenderableType: ...
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=120, record=False)
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get().rstrip()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class ProvenanceOf(Shown):
+    """Which snapshots of which inputs a channel reflects, how old they are, and how far apart."""
+
+    channel: str
+    content: Provenance
+    pathways: tuple[Pathway, ...]
+    history: History = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        inputs = [p.input for p in self.pathways]
+        return {
+            "channel": self.channel,
+            "pathways": [
+                {
+                    "index": p.index,
+                    "name": p.name,
+                    "input": p.input,
+                    "snapshots": sorted(self.content[p.index]),
+                    "staleness_seconds": self.history.staleness(self.content, inputs, p.index) / 1e6,
+                }
+                for p in self.pathways
+            ],
+            "consistent": self.history.consistent(self.content, inputs),
+            "inconsistency_seconds": self.history.inconsistency(self.content, inputs) / 1e6,
+        }
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+
+        facts = self.to_dict()
+        table = Table(title=f"{self.channel} reflects", title_justify="left", box=None, pad_edge=False)
+        for heading in ("", "pathway", "snapshots", "stale for"):
+            table.add_column(heading)
+        for p in facts["pathways"]:
+            stale = int(p["staleness_seconds"] * 1e6)
+            table.add_row(
+                str(p["index"]), p["name"], moments(p["snapshots"]), show_duration(stale) if stale else "fresh"
+            )
+        apart = int(facts["inconsistency_seconds"] * 1e6)
+        verdict = "consistent" if facts["consistent"] else f"inconsistent by {show_duration(apart)}"
+        return Group(table, verdict)
+
+
+@dataclass(frozen=True)
+class PlanOf(Shown):
+    """What would be done, what it is expected to cost, and why."""
+
+    decision: Decision
+    evidence: Evidence | None
+    now: Stamp
+
+    @property
+    def due(self) -> tuple[str, ...]:
+        return self.decision.due
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of the steps, in order; a delivery is an arrow to its output."""
+        return tuple(f"→ {s.operands[-1].channel}" if s.is_delivery else str(s.operator) for s in self.decision.steps)
+
+    @property
+    def cost(self) -> float:
+        """Expected seconds."""
+        return self.decision.cost
+
+    def to_dict(self) -> dict[str, Any]:
+        reason = self.decision.infeasible
+        return {
+            "due": list(self.due),
+            "steps": [
+                {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}
+                for name, s in zip(self.steps, self.decision.steps, strict=True)
+            ],
+            "cost": self.cost,
+            "feasible": self.decision.feasible,
+            "why": None if reason is None else reason.reason,
+            "evidence": self.evidence.to_json() if self.evidence else None,
+        }  # fmt: skip
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+
+        if not self.due:
+            return "nothing is due"
+        if self.decision.infeasible is not None:
+            return f"no plan: {self.decision.infeasible.reason}"
+        table = Table(title=f"{len(self.steps)} steps, about {self.cost:.2g} s", title_justify="left", box=None)
+        for heading in ("step", "makes", "rows", "seconds"):
+            table.add_column(heading)
+        for name, step in zip(self.steps, self.decision.steps, strict=True):
+            made = step.results[0]
+            rows = "" if step.is_delivery else f"{sum(b.rows for b in step.results):,.0f}"
+            table.add_row(name, str(made).partition(": ")[2], rows, f"{step.cost:.2g}")
+        lines: list[RenderableType] = [*(f"due: {d}" for d in (self.evidence.due if self.evidence else ())), table]
+        for other in self.evidence.alternatives if self.evidence else ():
+            lines.append(f"not {', '.join(other.steps)}: {other.reason}")
+        return Group(*lines)
+
+
+@dataclass(frozen=True)
+class Report(Shown):
+    """What a refresh did: the steps, expected against actual seconds, and what consumers hold now."""
+
+    steps: tuple[tuple[str, float, float], ...] = ()
+    delivered: Mapping[str, Provenance] = field(default_factory=dict)
+    plans: int = 0
+
+    def with_plan(self, done: Sequence[Done], delivered: Mapping[str, Provenance]) -> Report:
+        """Together with another plan that was carried out."""
+        steps = tuple((d.name, d.expected, d.seconds) for d in done)
+        return Report(self.steps + steps, {**self.delivered, **delivered}, self.plans + 1)
+
+    @property
+    def seconds(self) -> float:
+        return sum(actual for _, _, actual in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "plans": self.plans,
+            "steps": [{"step": n, "expected": e, "seconds": a} for n, e, a in self.steps],
+            "delivered": {name: content.to_json() for name, content in self.delivered.items()},
+        }
+
+    def __rich__(self) -> RenderableType:
+        from rich.table import Table
+
+        if not self.steps:
+            return "nothing was due"
+        table = Table(title=f"{len(self.steps)} steps in {self.seconds:.1f} s", title_justify="left", box=None)
+        for heading in ("step", "expected s", "took s"):
+            table.add_column(heading)
+        for name, expected, actual in self.steps:
+            table.add_row(name, f"{expected:.2f}", f"{actual:.2f}")
+        return table
+
+
+def moments(stamps: Sequence[Stamp]) -> str:
+    """Stamps as people read them: moments of time where they are, bare numbers where a logical clock made them."""
+    if len(stamps) > 4:
+        return f"{moment(stamps[0])} … {moment(stamps[-1])} ({len(stamps)})"
+    return ", ".join(moment(s) for s in stamps)
+
+
+def moment(stamp: Stamp) -> str:
+    if stamp == 0:
+        return "empty"
+    if stamp < 10**14:
+        return str(stamp)
+    return datetime.fromtimestamp(stamp / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,187 @@
+"""What the catalog says at one moment: timelines, live blocks, what consumers hold; and the problem to plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmodel import Session, select
+
+from olston.block import BASE, Block, fits, is_delta
+from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
+from olston.content import Content
+from olston.errors import StoreError
+from olston.provenance import Provenance, Stamp
+from olston.scheduler.delivery import first_content
+from olston.scheduler.network import Network
+from olston.scheduler.problem import Problem
+from olston.scheduler.retire import shortest_run
+from olston.step import Stored
+from olston.timeline import History, Timeline
+
+Key = tuple[object, ...]
+
+
+@dataclass
+class State:
+    """The live state of one workflow. Blocks made while a plan runs are added as they are committed."""
+
+    workflow: str
+    network: Network
+    timelines: dict[str, Timeline]
+    stored: dict[Key, Stored]
+    holds: dict[str, Provenance | None]
+    deliveries: dict[str, DeliveryRecord]
+    planned_at: Stamp
+
+    def now(self, clock: Stamp) -> Stamp:
+        """The `now` of a plan: the clock, but at least one past the newest stamp."""
+        return max(clock, 1 + self._newest)
+
+    def next_stamp(self, clock: Stamp) -> Stamp:
+        """The stamp of the next arrival: later than every stamp, and than every `now` that a plan has used."""
+        return max(clock, 1 + self._newest, 1 + self.planned_at)
+
+    @property
+    def _newest(self) -> Stamp:
+        return max((line.newest for line in self.timelines.values()), default=0)
+
+    def problem(self, now: Stamp, network: Network | None = None) -> Problem:
+        return Problem(network or self.network, self.blocks(), History(self.timelines, now), dict(self.holds))
+
+    def blocks(self) -> dict[str, list[Block]]:
+        """The live blocks by channel."""
+        found: dict[str, list[Block]] = {}
+        for stored in self.stored.values():
+            found.setdefault(stored.block.channel, []).append(stored.block)
+        return found
+
+    def find(self, block: Block) -> Stored:
+        """Where the rows of `block` lie; a chain is put together from the deltas that lead there."""
+        found = self.stored.get(block.key)
+        return self._chained(block) if found is None else found
+
+    def _chained(self, block: Block) -> Stored:
+        onward: dict[Provenance | None, list[Block]] = {}
+        for other in (s.block for s in list(self.stored.values())):
+            if other.channel == block.channel and is_delta(other.kind) and fits(other.kind, block.kind):
+                onward.setdefault(other.source, []).append(other)
+        run = shortest_run(onward, block.source, block.target) if block.source is not None else []
+        if not run:
+            raise StoreError(f"{block}: is not there, and no deltas lead to it; refresh in full.")
+        content = Content()
+        for part in run:
+            content = content.then(self.stored[part.key].content)
+        return Stored(block, content)
+
+    def pack(self, channel: str, provenance: Provenance | None) -> list[Any] | None:
+        """Provenance as it is kept: runs of arrivals for each pathway."""
+        if provenance is None:
+            return None
+        inputs = self.network.inputs[channel]
+        return [[list(r) for r in self.timelines[i].runs(e)] for i, e in zip(inputs, provenance, strict=True)]
+
+    def unpack(self, channel: str, runs: Sequence[Any]) -> Provenance:
+        return unpack(self.timelines, self.network.inputs[channel], runs)
+
+
+def unpack(timelines: Mapping[str, Timeline], inputs: Sequence[str], runs: Sequence[Any]) -> Provenance:
+    """Inverse of `State.pack`."""
+    return Provenance(
+        timelines[i].expand((first, last) for first, last in entry) for i, entry in zip(inputs, runs, strict=True)
+    )
+
+
+def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str], sources: Iterable[str]) -> State:
+    """The state of `workflow` as defined by `digests`; what was made by other definitions is not part of it."""
+    timelines = {name: Timeline(name) for name in sources}
+    arrivals = select(ArrivalRecord).where(ArrivalRecord.workflow == workflow).order_by("stamp")
+    for arrival in db.exec(arrivals):
+        if arrival.channel in timelines:
+            timelines[arrival.channel].arrive(arrival.stamp)
+    zero = Provenance.at(0)
+    stored: dict[Key, Stored] = {}
+    for name in timelines:
+        empty = Block(name, BASE, zero)
+        stored[empty.key] = Stored(empty, Content())
+    for record in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow, BlockRecord.live)):
+        if digests.get(record.channel) == record.digest:
+            block = block_of(record, timelines, network.inputs[record.channel])
+            stored[block.key] = Stored(block, Content.from_dict(record.content))
+    holds: dict[str, Provenance | None] = {}
+    deliveries: dict[str, DeliveryRecord] = {}
+    for name, output in network.outputs.items():
+        last = db.exec(
+            select(DeliveryRecord)
+            .where(DeliveryRecord.workflow == workflow, DeliveryRecord.output == name)
+            .order_by(DeliveryRecord.number.desc())  # type: ignore[attr-defined]
+            .limit(1)
+        ).first()
+        if last is not None:
+            deliveries[name] = last
+        if last is None or last.digest != digests[name]:
+            holds[name] = first_content(output, len(network.inputs[name]))
+        else:
+            holds[name] = unpack(timelines, network.inputs[name], last.content)
+    known = db.get(WorkflowRecord, workflow)
+    return State(workflow, network, timelines, stored, holds, deliveries, known.planned_at if known else 0)
+
+
+def block_of(record: BlockRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]) -> Block:
+    """A block as the catalog has it."""
+    source = None if record.source is None else unpack(timelines, inputs, record.source)
+    target = unpack(timelines, inputs, record.target)
+    return Block(record.channel, record.kind, target, source, record.rows, record.relaxed, record.id)
+
+
+def record(state: State, stored: Stored, producer: str, digests: Mapping[str, str], made_at: Stamp) -> BlockRecord:
+    """A block as the catalog keeps it."""
+    block = stored.block
+    return BlockRecord(
+        id=block.id,
+        workflow=state.workflow,
+        channel=block.channel,
+        kind=block.kind,
+        source=state.pack(block.channel, block.source),
+        target=state.pack(block.channel, block.target) or [],
+        rows=block.rows,
+        relaxed=block.relaxed,
+        content=stored.content.to_dict(),
+        producer=producer,
+        digest=digests[block.channel],
+        made_at=int(made_at),
+    )
+
+
+def snapshot(db: Session, state: State, source: str, stamp: Stamp) -> Stored:
+    """Everything that had arrived at `source` by `stamp`, one of its snapshots."""
+    content, rows = Content(), 0.0
+    known = select(ArrivalRecord).where(
+        ArrivalRecord.workflow == state.workflow, ArrivalRecord.channel == source, ArrivalRecord.stamp <= stamp
+    )
+    for arrival in db.exec(known.order_by("stamp")):
+        found = db.get(BlockRecord, arrival.block)
+        if found is None:
+            raise StoreError(f"{source}: what arrived at {arrival.stamp} is not known any more.")
+        given = Content.from_dict(found.content)
+        content, rows = (given, found.rows) if found.kind == BASE else (content.then(given), rows + found.rows)
+    return Stored(Block(source, BASE, Provenance.at(stamp), rows=rows), content)
+
+
+def bases(db: Session, state: State, channel: str, digest: str, moment: Stamp | None) -> list[Stored]:
+    """The bases of a channel: those that are live, or those that had been made by `moment`."""
+    if moment is None:
+        return [s for s in state.stored.values() if s.block.channel == channel and s.block.is_base]
+    known = select(BlockRecord).where(
+        BlockRecord.workflow == state.workflow,
+        BlockRecord.channel == channel,
+        BlockRecord.kind == BASE,
+        BlockRecord.digest == digest,
+        BlockRecord.made_at <= moment,
+    )
+    inputs = state.network.inputs[channel]
+    return [
+        Stored(block_of(r, state.timelines, inputs), Content.from_dict(r.content))
+        for r in db.exec(known.order_by("made_at", "id"))
+    ]

@@ -1,0 +1,414 @@
+"""What each variant costs on Spark and Delta, over the sizes of bases and deltas, in one warm session.
+
+    python tests/benchmarks/operators.py                      bases of 10⁵ to 10⁷ rows, deltas of 10² to 10⁶
+    python tests/benchmarks/operators.py --bases 1e5 --deltas 1e2,1e4   quickly
+    python tests/benchmarks/operators.py --write-priors       also refreshes scheduler/priors.toml
+
+Prints seconds, and ratios to the batch variant on the same data; overlay reads over plain reads; fold against MERGE
+against rewrite; fused against materialised steps; olston's own time around a step; and what must hold: applying
+a delta runs no job, and no base is shuffled for a small delta. Exits with 1 if that does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import olston as ol
+from olston import session as sessions
+from olston.attempt import new_attempt
+from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.content import Content
+from olston.fuse import step_of, unwritten
+from olston.operators.estimate import UNKNOWN
+from olston.operators.operator import Operator
+from olston.provenance import Provenance
+from olston.scheduler.compile import compile_workflow
+from olston.scheduler.plan import Invocation
+from olston.step import Step, Stored, linked, rows, run
+from olston.store import Store
+
+T = Provenance.at
+PRIORS = Path(__file__).parents[2] / "scheduler" / "priors.toml"
+OWN_LIMIT = 0.050
+
+
+def workflow() -> ol.Workflow:
+    """Every widget over one large source, and a smaller keyed one to join with."""
+    from pyspark.sql import functions as F
+
+    wf = ol.Workflow("bench")
+    events = wf.source("events", "id bigint, k bigint, v int, x double, t timestamp, s string")
+    more = wf.source("more", "id bigint, k bigint, v int, x double, t timestamp, s string")
+    items = wf.source("items", "k bigint, name string", key="k")
+    events.map("mapped", lambda df: df.select("id", "k", F.sha2("s", 256).alias("h"))).join("fused", items, on="k")
+    events.filter("filtered", "v > 50")
+    events.split({"low": "v < 10", "high": "v > 90"}, rest="between")
+    events.extract("newest", lambda df: df.select("k", "s"), key="k", order_by="t")
+    events.aggregate("counts", by="k", n=ol.count(), total=ol.sum("v"))
+    events.aggregate("means", by="k", mean=ol.avg("v"))
+    events.aggregate("least", by="k", least=ol.min("v"))
+    events.aggregate("sums", by="k", total=ol.sum("x"))
+    events.map("pairs", lambda df: df.select("k", "v")).distinct("distinct")
+    events.join("joined", items, on="k")
+    events.join("left", items, on="k", how="left")
+    events.union("united", more)
+    wf.batch("top", [events], lambda df: df.orderBy(F.desc("v"), "id").limit(100))
+    return wf
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One variant on one pair of sizes; `own` is the time of this process's processor, talking to the JVM included."""
+
+    variant: str
+    base: int
+    delta: int
+    seconds: float
+    own: float
+    work: tuple[float, float, float, float]
+
+
+@dataclass
+class Bench:
+    """The store, the blocks made so far, and what was measured."""
+
+    store: Store
+    session: Any
+    repeat: int
+    variants: dict[str, Any]
+    measured: list[Measured] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def step(self, name: str, operands: tuple[Stored, ...], kind: str, source: Provenance | None) -> Step:
+        variant = self.variants[name]
+        target = Provenance.at(*(2 if source else 1,) * len(self.store.workflow.channels[variant.outputs[0]].pathways))
+        start = None if source is None else Provenance.at(*(1,) * len(target))
+        results = tuple(Block(c, kind, target, start) for c in variant.outputs)
+        return Step(name, variant.operator, operands, results)
+
+    def measure(self, name: str, operands: tuple[Stored, ...], kind: str, base: int, delta: int) -> tuple[Stored, ...]:
+        step = self.step(name, operands, kind, None if kind == BASE else T(1))
+        seconds, own = [], []
+        made: tuple[Stored, ...] = ()
+        for _ in range(self.repeat):
+            started, busy = time.perf_counter(), time.thread_time()
+            made = run(self.store, self.session, step, new_attempt())
+            seconds.append(time.perf_counter() - started)
+            own.append(time.thread_time() - busy)
+        work = step.operator.estimate([o.block for o in operands], UNKNOWN)
+        written = float(sum(m.block.rows for m in made))
+        self.measured.append(
+            Measured(name, base, delta, median(seconds), min(own), (work.base, work.delta, work.shuffled, written))
+        )
+        if kind != BASE and base >= 100 * delta:
+            self._refuse_shuffled_base(step, base)
+        return made
+
+    def _refuse_shuffled_base(self, step: Step, base: int) -> None:
+        """No exchange by hash may read a scan of the whole base: only what a small delta met is shuffled."""
+        for frame in rows(self.store, self.session, step):
+            plan = frame._jdf.queryExecution().executedPlan().toString()
+            if "SortMergeJoin" in plan and "LeftSemi" not in plan:
+                self.broken.append(f"{step.name}: shuffles its base of {base:,} rows for a small delta")
+
+
+def events(session: Any, start: int, count: int, keys: int) -> Any:
+    return session.range(start, start + count).selectExpr(
+        "id", f"pmod(hash(id), {keys}) AS k", "cast(pmod(hash(id, 1), 100) AS int) AS v",
+        "pmod(hash(id, 2), 1000) / 7.0D AS x", "timestamp_seconds(1700000000 + id) AS t",
+        "concat('row number ', id) AS s",
+    ).selectExpr("id", "cast(k AS bigint) AS k", "v", "cast(x AS double) AS x", "t", "s")  # fmt: skip
+
+
+class Sources:
+    """The blocks of the sources: bases of `base` rows, and deltas of `delta` rows with and without deletions."""
+
+    def __init__(self, bench: Bench, base: int) -> None:
+        self.bench, self.base = bench, base
+        self.keys = max(10, base // 10)
+        session, store = bench.session, bench.store
+        self.events = self._base("events", events(session, 0, base, self.keys))
+        self.more = self._base("more", events(session, base, base // 10, self.keys))
+        items = session.range(self.keys).selectExpr("id AS k", "concat('item ', id) AS name")
+        self.items = self._base("items", items)
+        self.store = store
+
+    def _base(self, channel: str, frame: Any) -> Stored:
+        content = self.bench.store.write_base(channel, frame, new_attempt(), {})
+        assert content.anchor is not None
+        return Stored(Block(channel, BASE, T(1), rows=content.anchor.rows), content)
+
+    def added(self, count: int) -> Stored:
+        frame = events(self.bench.session, 10**9, count, self.keys).selectExpr("1L AS _weight", "*")
+        return self._delta("events", MONOTONE, frame)
+
+    def mixed(self, count: int) -> Stored:
+        half = max(1, count // 2)
+        old = events(self.bench.session, 0, half, self.keys).selectExpr("-1L AS _weight", "*")
+        new = events(self.bench.session, 10**9, half, self.keys).selectExpr("1L AS _weight", "*")
+        return self._delta("events", DELTA, old.unionByName(new))
+
+    def items_changed(self, count: int) -> Stored:
+        count = min(count, self.keys)
+        old = self.bench.session.range(count).selectExpr("-1L AS _weight", "id AS k", "concat('item ', id) AS name")
+        new = self.bench.session.range(count).selectExpr("1L AS _weight", "id AS k", "concat('thing ', id) AS name")
+        return self._delta("items", DELTA, old.unionByName(new))
+
+    def _delta(self, channel: str, kind: str, frame: Any) -> Stored:
+        kind, content = self.bench.store.write_delta(channel, kind, frame, new_attempt(), {}, f"delta of {channel}")
+        return Stored(Block(channel, kind, T(2), T(1), content.parts[0].rows), content)
+
+
+def variants(bench: Bench, sources: Sources, deltas: list[int]) -> None:
+    """Every variant on bases of one size; the incremental ones on deltas of all sizes."""
+    base, held = sources.base, {}
+    inputs = {"events": sources.events, "items": sources.items, "more": sources.more}
+    print(f"  bases of {base:,} rows", flush=True)
+    for name, variant in bench.variants.items():
+        operator: Operator = variant.operator
+        if operator.signature.incremental or not variant.foreign or name.endswith("async_batch"):
+            continue
+        operands = tuple(inputs[c] for c in variant.inputs)
+        for made in bench.measure(name, operands, BASE, base, 0):
+            inputs[made.block.channel] = held[made.block.channel] = made
+    for count in deltas:
+        if count > base:
+            continue
+        print(f"  deltas of {count:,} rows", flush=True)
+        incremental(bench, sources, inputs, count)
+
+
+def incremental(bench: Bench, sources: Sources, inputs: dict[str, Stored], count: int) -> None:
+    base = sources.base
+    for flavour, delta in (("", sources.added(count)), ("±", sources.mixed(count))):
+        known: dict[tuple[str, str], Stored] = {("events", "Δ"): delta, ("items", "Δ"): sources.items_changed(count)}
+        for name, variant in bench.variants.items():
+            operator = variant.operator
+            if not operator.signature.incremental or name.rpartition(".")[2].startswith("chain"):
+                continue
+            operands = list[Stored]()
+            for channel, reads in zip(variant.inputs, operator.signature.reads, strict=True):
+                for kind in reads.kinds:
+                    if kind == BASE:
+                        operands.append(inputs[channel])
+                    elif kind == MONOTONE and flavour:
+                        break
+                    else:
+                        found = known.get((channel, "Δ" if kind in (DELTA, MONOTONE) else kind))
+                        if found is None:
+                            break
+                        operands.append(found)
+            wanted = sum(len(r.kinds) for r in operator.signature.reads)
+            if len(operands) < wanted or "BΔ" in name or "c.B" in name:
+                continue
+            step = bench.step(name, tuple(operands), operator.signature.writes, T(1))
+            if linked(bench.store, step) is not None:
+                continue
+            made = bench.measure(name, tuple(operands), operator.signature.writes, base, count)
+            for m in made:
+                key = "Δ" if m.block.kind in (DELTA, MONOTONE) else m.block.kind
+                known.setdefault((m.block.channel, key), m)
+
+
+def overlays(bench: Bench, sources: Sources, deltas: list[int]) -> None:
+    """Reading a base with its overlay over reading it plain; folding, a MERGE and rewriting."""
+    print(f"\nreading base and overlay over the plain read, base of {sources.base:,} rows")
+    session, store = bench.session, bench.store
+    plain = _read(bench, sources.events.content)
+    for count in deltas:
+        if count > sources.base:
+            continue
+        for name, delta in (("added", sources.added(count)), ("added and deleted", sources.mixed(count))):
+            overlaid = sources.events.content.then(delta.content)
+            before = _jobs(session)
+            step = Step("events.c.ΔB", bench.variants["events.c.ΔB"].operator, (sources.events, delta), (
+                Block("events", BASE, T(2)),))  # fmt: skip
+            applied = run(store, session, step, new_attempt())[0]
+            if _jobs(session) != before or applied.content != overlaid:
+                bench.broken.append("applying a delta ran a job")
+            print(f"  {count:>9,} rows {name:<18} {_read(bench, overlaid) / plain:5.2f}")
+    overlaid = sources.events.content.then(sources.mixed(min(deltas)).content)
+    fold = _timed(lambda: store.fold(session, "events", overlaid, new_attempt(), {}))
+    write = _timed(
+        lambda: store.write_base("events", events(session, 0, sources.base, sources.keys), new_attempt(), {})
+    )
+    print(f"  folding {fold:.2f} s, {fold / write:.2f} of writing the table")
+
+
+def publishing(bench: Bench, sources: Sources, count: int) -> None:
+    """The ways to bring changes to a published table, as ratios to rewriting it."""
+    from delta.tables import DeltaTable
+
+    session, rows_ = bench.session, min(sources.base, 1_000_000)
+    path = bench.store.path("publishing")
+    table = session.range(rows_).selectExpr("id AS k", "concat('value ', id) AS v", "id % 7 AS w")
+    table.write.format("delta").option("delta.enableDeletionVectors", "true").save(path)
+    changed = session.range(0, rows_, max(1, rows_ // count)).selectExpr("id AS k", "'new' AS v", "1L AS w")
+    new = session.range(rows_, rows_ + count).selectExpr("id AS k", "'new' AS v", "1L AS w")
+    target = DeltaTable.forPath(session, path).alias("t")
+
+    def matched() -> None:
+        target.merge(changed.hint("broadcast").alias("s"), "t.k <=> s.k").whenMatchedUpdateAll().execute()
+
+    def upsert() -> None:
+        source = changed.unionByName(new).alias("s")
+        target.merge(source, "t.k <=> s.k").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+
+    def rewrite() -> None:
+        held = session.read.format("delta").load(path)
+        kept = held.join(changed.select("k").hint("broadcast"), "k", "left_anti")
+        kept.unionByName(changed).write.format("delta").mode("overwrite").save(path)
+
+    def append() -> None:
+        new.write.format("delta").mode("append").save(path)
+
+    times = {f.__name__: _timed(f) for f in (rewrite, matched, upsert, append)}
+    print(f"\nchanging {count:,} scattered rows of {rows_:,}: ratios to rewriting the table")
+    for name, seconds in times.items():
+        print(f"  {name:<8} {seconds / times['rewrite']:5.2f}   ({seconds:.2f} s)")
+
+
+def fusing(bench: Bench, sources: Sources, count: int) -> None:
+    """New rows mapped and joined: as one job, and as two that are written."""
+    delta, session, store = sources.added(count), bench.session, bench.store
+    first = Invocation(
+        bench.variants["mapped.incremental"], (delta.block,), (Block("mapped", MONOTONE, T(2), T(1)),), 0, 1
+    )
+    second = Invocation(
+        bench.variants["fused.async_left"], (first.results[0], sources.items.block),
+        (Block("fused", MONOTONE, T(2, 1), T(1, 1)),), 0, 2,
+    )  # fmt: skip
+    stored = {delta.block.key: delta, sources.items.block.key: sources.items}
+    inline = unwritten([first, second])
+    assert inline
+
+    def apart() -> None:
+        made = run(store, session, step_of(first, lambda b: stored[b.key], {}), new_attempt())[0]
+        known = {**stored, made.block.key: made}
+        run(store, session, step_of(second, lambda b: known[b.key], {}), new_attempt())
+
+    def together() -> None:
+        run(store, session, step_of(second, lambda b: stored[b.key], inline), new_attempt())
+
+    fused, materialised = _timed(together), _timed(apart)
+    print(f"\nfused over materialised, {count:,} new rows mapped and joined: {fused / materialised:.2f}")
+
+
+def report(bench: Bench) -> None:
+    batch = {(m.variant.rpartition(".")[0], m.base): m.seconds for m in bench.measured if m.variant.endswith(".batch")}
+    print(f"\n{'variant':<36}{'base':>12}{'delta':>12}{'seconds':>9}{'of batch':>9}{'own ms':>8}")
+    for m in bench.measured:
+        twin = batch.get((m.variant.rpartition(".")[0].partition(".c")[0], m.base))
+        share = f"{m.seconds / twin:9.2f}" if twin and m.delta else " " * 9
+        print(f"{m.variant:<36}{m.base:>12,}{m.delta or '':>12}{m.seconds:>9.2f}{share}{1000 * m.own:>8.0f}")
+    own = max(m.own for m in bench.measured)
+    print(f"\nolston's own time around a step: at most {1000 * own:.0f} ms")
+    if own > OWN_LIMIT:
+        bench.broken.append(f"olston's own time around a step is {1000 * own:.0f} ms")
+
+
+def priors(bench: Bench) -> dict[str, float]:
+    """Rates that explain the seconds measured, none below 0, by relative error."""
+    names = ("start", "base", "delta", "shuffled", "written")
+    work = np.array([(1.0, *m.work) for m in bench.measured])
+    seconds = np.array([m.seconds for m in bench.measured])
+    scaled, target = work / seconds[:, None], np.ones(len(seconds))
+    active = list(range(len(names)))
+    while True:
+        solved, *_ = np.linalg.lstsq(scaled[:, active], target, rcond=None)
+        if (solved >= 0).all():
+            break
+        active.pop(int(np.argmin(solved)))
+    rates = dict.fromkeys(names, 0.0) | {names[i]: float(v) for i, v in zip(active, solved, strict=True)}
+    off = np.median(np.abs(scaled[:, active] @ solved - 1))
+    print(
+        "\npriors, in seconds: "
+        + ", ".join(f"{n} {v:.3g}" for n, v in rates.items())
+        + f"; off by {off:.0%} in the median"
+    )
+    return rates
+
+
+def write_priors(rates: dict[str, float]) -> None:
+    lines = [
+        "# Seconds to start a step and per row of each kind of work, on a warm local session of two cores.",
+        "# Made by `python tests/benchmarks/operators.py --write-priors`.",
+        "",
+    ]
+    PRIORS.write_text("\n".join(lines + [f"{name} = {value:.3g}" for name, value in rates.items()]) + "\n")
+
+
+def _read(bench: Bench, content: Content) -> float:
+    return _timed(lambda: _noop(bench.store.read(bench.session, "events", BASE, content)))
+
+
+def _noop(frame: Any) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def _timed(act: Callable[[], object], times: int = 3) -> float:
+    seconds = []
+    for _ in range(times):
+        started = time.perf_counter()
+        act()
+        seconds.append(time.perf_counter() - started)
+    return median(seconds)
+
+
+def _jobs(session: Any) -> int:
+    return len(session.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bases", default="1e5,1e6,1e7")
+    parser.add_argument("--deltas", default="1e2,1e4,1e6")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--write-priors", action="store_true")
+    options = parser.parse_args()
+    bases = [int(float(b)) for b in options.bases.split(",")]
+    deltas = [int(float(d)) for d in options.deltas.split(",")]
+    home = tempfile.mkdtemp(prefix="olston-bench-")
+    session = sessions.start({"spark.driver.memory": "8g"}, app="olston bench")
+    try:
+        wf = workflow()
+        store = Store(session, home, wf)
+        network = compile_workflow(wf, drifting=store.schemas.drifting)
+        bench = Bench(store, session, options.repeat, {v.name: v for v in network.variants})
+        print(f"{os.cpu_count()} cores, Spark {session.version}; medians of {options.repeat}; warming up", flush=True)
+        warm = Sources(bench, 10_000)
+        variants(bench, warm, [100])
+        bench.measured.clear()
+        bench.broken.clear()
+        for base in bases:
+            sources = Sources(bench, base)
+            variants(bench, sources, deltas)
+        report(bench)
+        overlays(bench, sources, deltas)
+        publishing(bench, sources, min(deltas) * 10)
+        fusing(bench, sources, min(deltas) * 10)
+        rates = priors(bench)
+        if options.write_priors:
+            write_priors(rates)
+    finally:
+        session.stop()
+        shutil.rmtree(home, ignore_errors=True)
+    for fault in dict.fromkeys(bench.broken):
+        print(f"does not hold: {fault}")
+    return 1 if bench.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""One Spark session per test process, started by the first test that asks for it.
+
+A test that takes the fixture `spark` carries the marker `spark`, so `-m "not spark"` runs all that needs no Java.
+`--hypothesis-profile=thorough` looks at ten times as many examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    from olston import session
+
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # tests end before the optimizing compiler pays
+        "spark.sql.warehouse.dir": tmp_path_factory.mktemp("warehouse").as_uri(),  # xdist's workers skip atexit
+    }
+    running = session.start(settings, app="olston tests")
+    yield running
+    running.stop()

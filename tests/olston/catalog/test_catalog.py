@@ -1,0 +1,141 @@
+"""The catalog on SQLite and on a real PostgreSQL server: the same tests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+from sqlmodel import SQLModel, select
+
+from olston.catalog import Catalog, catalog
+from olston.catalog.records import EventRecord, WorkflowRecord
+from olston.errors import CatalogError
+from tests.postgresql import server
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> Iterator[str]:
+    with server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/deep/catalog.db"
+    found: str = request.getfixturevalue("postgresql")
+    return found
+
+
+def test_a_new_catalog_has_every_table_as_declared(url: str) -> None:
+    Catalog(url).close()
+    with create_engine(url).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+
+
+def test_opening_again_changes_nothing_and_finds_what_was_written(url: str) -> None:
+    first = Catalog(url)
+    with first.transaction() as db:
+        db.merge(WorkflowRecord(name="w", planned_at=2**62))
+    first.close()
+    again = Catalog(url)
+    with again.look() as db:
+        found = db.get(WorkflowRecord, "w")
+        assert found is not None
+        assert found.planned_at == 2**62
+    again.close()
+
+
+def test_a_transaction_that_fails_leaves_nothing(url: str) -> None:
+    here = Catalog(url)
+
+    def fail() -> None:
+        with here.transaction() as db:
+            db.add(WorkflowRecord(name="never"))
+            db.flush()
+            raise CatalogError("on purpose")
+
+    with pytest.raises(CatalogError):
+        fail()
+    with here.look() as db:
+        assert db.get(WorkflowRecord, "never") is None
+    here.close()
+
+
+def test_writers_take_turns_so_that_what_one_read_still_holds_when_it_writes(url: str) -> None:
+    """Eight threads each take the next number twenty times: none is taken twice."""
+    with Catalog(url).transaction() as db:
+        db.merge(WorkflowRecord(name="counted", planned_at=0))
+    taken: list[int] = []
+
+    def take() -> None:
+        mine = Catalog(url)
+        for _ in range(20):
+            with mine.transaction() as db:
+                record = db.get(WorkflowRecord, "counted")
+                assert record is not None
+                record.planned_at += 1
+                taken.append(record.planned_at)
+        mine.close()
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == list(range(1, 161))
+
+
+def test_readers_do_not_wait_for_a_writer(url: str) -> None:
+    here = Catalog(url)
+    with here.transaction() as db:
+        db.add(EventRecord(workflow="w", kind="arrival", about={"rows": 1}, happened_at=5))
+        db.flush()
+        with here.look() as other:
+            assert other.exec(select(EventRecord).where(EventRecord.happened_at == 5)).all() == []
+    here.close()
+
+
+def test_two_processes_may_open_a_new_catalog_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/catalog.db"
+    failures: list[BaseException] = []
+
+    def open_it() -> None:
+        try:
+            Catalog(url).close()
+        except CatalogError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_catalog_of_a_newer_olston_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/catalog.db"
+    Catalog(url).close()
+    with create_engine(url).begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(CatalogError, match="newer olston"):
+        Catalog(url)
+
+
+def test_a_database_that_is_not_there_is_named() -> None:
+    with pytest.raises(CatalogError, match=r"127\.0\.0\.1:1/nowhere: cannot be opened"):
+        Catalog("postgresql+psycopg://nobody@127.0.0.1:1/nowhere")
+
+
+def test_the_newest_migration_is_the_one_that_is_checked_for() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(catalog.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_current_head() == catalog.LATEST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, PlanRecord, StepRecord
-from olston.errors import OlstonError
+from olston.errors import OlstonError, StoreError
 from olston.feed import Feed
 from olston.fuse import source_of, step_of, unwritten
 from olston.operators.columns import View
@@ -20,9 +20,9 @@ from olston.provenance import Stamp
 from olston.published import Published
 from olston.scheduler.decide import Decision
 from olston.scheduler.dispatch import dispatch
-from olston.scheduler.network import Output
+from olston.scheduler.network import Variant
 from olston.scheduler.plan import Invocation
-from olston.session import clone
+from olston.session import Sessions
 from olston.state import State, record
 from olston.step import Stored, operand, run
 from olston.store import Store
@@ -44,35 +44,38 @@ class Done:
     results: tuple[Block, ...]
 
 
-class StepFailed(Exception):
-    """A step that failed every time it was tried."""
+class Overtaken(Exception):
+    """Somebody else delivered first; the catalog follows, and what is left to do must be planned again."""
 
-    def __init__(self, name: str, error: OlstonError, variant: bool) -> None:
+
+class StepFailed(Exception):
+    """A step that failed every time it was tried; `avoidable` are the variants in it that could be planned around."""
+
+    def __init__(self, avoidable: frozenset[str], error: OlstonError) -> None:
         super().__init__(str(error))
-        self.name, self.error, self.variant = name, error, variant
+        self.avoidable, self.error = avoidable, error
 
 
 @dataclass
 class Execution:
-    """One plan being carried out. Steps run in threads, each with a session of its own."""
+    """One plan being carried out. Steps run in threads, each with a session that is lent to it."""
 
     catalog: Catalog
     store: Store
-    session: SparkSession
+    sessions: Sessions
     state: State
     digests: Mapping[str, str]
     clock: Callable[[], int]
     plan: str = field(default_factory=new_attempt)
     done: list[Done] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _mine: threading.local = field(default_factory=threading.local)
 
     def run(self, decision: Decision, evidence: Mapping[str, Any], now: Stamp) -> list[Done]:
         """Carry out `decision`; raises `StepFailed` for the first step that could not be done."""
         workflow = self.store.workflow
         feeds = {name for name, output in workflow.outputs.items() if output.feed}
         pinned = {name for w in workflow.widgets.values() if w.keep for name in (m.name for m in w.makes())}
-        self._within = unwritten(decision.steps, feeds | pinned)
+        self._within = unwritten(decision.steps, feeds | pinned, self.state.network.read)
         with self.catalog.transaction() as db:
             db.add(
                 PlanRecord(
@@ -85,27 +88,47 @@ class Execution:
         return self.done
 
     def _step(self, invocation: Invocation) -> None:
-        name = str(invocation.operator.channel) if isinstance(invocation.operator, Output) else invocation.operator.name
         for remaining in reversed(range(ATTEMPTS)):
             try:
-                return self._try(name, invocation)
+                return self._try(invocation)
             except OlstonError as error:
                 if not remaining:
-                    raise StepFailed(name, error, not invocation.is_delivery) from error
+                    variants = [i.operator for i in self._all(invocation) if isinstance(i.operator, Variant)]
+                    avoidable = frozenset(v.name for v in variants if v.signature.incremental)
+                    raise StepFailed(avoidable, error) from error
 
-    def _try(self, name: str, invocation: Invocation) -> None:
-        attempt = new_attempt()
+    def _all(self, invocation: Invocation) -> Iterator[Invocation]:
+        """A step and all that is done within it."""
+        yield invocation
+        for block in invocation.operands:
+            if block.key in self._within:
+                yield from self._all(self._within[block.key])
+
+    def _called(self, invocation: Invocation) -> str:
+        """A step with what is done within it: `digests.incremental + output.async_left → output`."""
+        within = [self._called(self._within[b.key]) for b in invocation.operands if b.key in self._within]
+        if isinstance(invocation.operator, Variant):
+            return " + ".join([*within, invocation.operator.name])
+        return f"{' '.join(within)} → {invocation.operator.channel}".strip()
+
+    def _expected(self, invocation: Invocation) -> float:
+        return sum(i.cost for i in self._all(invocation))
+
+    def _try(self, invocation: Invocation) -> None:
+        attempt, name = new_attempt(), self._called(invocation)
         tried = StepRecord(
             attempt=attempt, plan=self.plan, workflow=self.store.workflow.name, name=name, state="running",
             operands=[str(b) for b in invocation.operands], results=[str(b) for b in invocation.results],
-            expected_seconds=invocation.cost, expected_rows=sum(b.rows for b in invocation.results),
+            expected_seconds=self._expected(invocation), expected_rows=sum(b.rows for b in invocation.results),
             started_at=self.clock(),
         )  # fmt: skip
         with self.catalog.transaction() as db:
             db.add(tried)
         started = time.perf_counter()
         try:
-            made = self._deliver(invocation, attempt) if invocation.is_delivery else self._make(invocation, attempt)
+            with self.sessions.lent() as session:
+                act = self._deliver if invocation.is_delivery else self._make
+                made = act(session, invocation, attempt)
         except OlstonError as error:
             tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
@@ -123,11 +146,13 @@ class Execution:
                 if old is not None:
                     old.live = False
         made[2]()
-        self.done.append(Done(name, tried.seconds, invocation.cost, tuple(made[0])))
+        self.done.append(Done(name, tried.seconds, tried.expected_seconds, tuple(made[0])))
 
-    def _make(self, invocation: Invocation, attempt: str) -> tuple[list[Block], list[Any], Callable[[], None]]:
+    def _make(
+        self, session: SparkSession, invocation: Invocation, attempt: str
+    ) -> tuple[list[Block], list[Any], Callable[[], None]]:
         step = step_of(invocation, self.state.find, self._within)
-        made = run(self.store, self._own_session(), step, attempt)
+        made = run(self.store, session, step, attempt)
         rows = [record(self.state, s, step.name, self.digests, self.clock()) for s in made]
 
         def publish() -> None:
@@ -136,22 +161,51 @@ class Execution:
 
         return [s.block for s in made], rows, publish
 
-    def _deliver(self, invocation: Invocation, attempt: str) -> tuple[list[Block], list[Any], Callable[[], None]]:
-        given, content = invocation.operands[-1], invocation.results[0].target
-        output, session = given.channel, self._own_session()
-        source = source_of(given, self.state.find, self._within)
+    def _follow(self, session: SparkSession, output: str) -> None:
+        """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""
         version: int | None = None
         if self.store.workflow.outputs[output].feed:
-            assert isinstance(source, Stored)
-            feed = Feed(self.store, output)
-            number = feed.last(session) + 1
-            feed.deliver(session, source, content, number, attempt)
+            *_, fed = Feed(self.store, output).after(session)
+            number, content, block, digest = fed.number, fed.content, fed.stored.block.id, ""
         else:
-            published = Published(self.store, output)
-            rows = operand(self.store, session, source, View.PUBLIC)
-            held = published.held(session)
-            number = held.number + 1 if held else 1
-            version = published.deliver(session, source.block, rows, content, number, attempt).version
+            held = Published(self.store, output).held(session)
+            assert held is not None
+            number, content, block, digest = held.number, held.content, held.block, held.digest
+            version = held.version
+        with self.catalog.transaction() as db:
+            db.merge(
+                DeliveryRecord(
+                    workflow=self.store.workflow.name, output=output, number=number, block=block, digest=digest,
+                    content=self.state.pack(output, content) or [], delivered_at=self.clock(), version=version,
+                )
+            )  # fmt: skip
+
+    def _deliver(
+        self, session: SparkSession, invocation: Invocation, attempt: str
+    ) -> tuple[list[Block], list[Any], Callable[[], None]]:
+        given, content = invocation.operands[-1], invocation.results[0].target
+        output = given.channel
+        source = source_of(given, self.state.find, self._within)
+        last = self.state.deliveries.get(output)
+        number = last.number + 1 if last else 1
+        version: int | None = None
+        try:
+            if self.store.workflow.outputs[output].feed:
+                assert isinstance(source, Stored)
+                Feed(self.store, output).deliver(session, source, content, number, attempt)
+            else:
+                rows = operand(self.store, session, source, View.PUBLIC)
+                digest = self.digests[output]
+                version = (
+                    Published(self.store, output)
+                    .deliver(session, source.block, rows, content, number, attempt, digest)
+                    .version
+                )
+        except StoreError as error:
+            if error.code == "NUMBER_TAKEN":
+                self._follow(session, output)
+                raise Overtaken(str(error)) from error
+            raise
         delivery = DeliveryRecord(
             workflow=self.store.workflow.name, output=output, number=number, block=source.block.id or attempt,
             content=self.state.pack(output, content) or [], digest=self.digests[output], delivered_at=self.clock(),
@@ -162,9 +216,3 @@ class Execution:
             self.state.holds[output], self.state.deliveries[output] = content, delivery
 
         return [source.block], [delivery], publish
-
-    def _own_session(self) -> SparkSession:
-        if not hasattr(self._mine, "session"):
-            self._mine.session = clone(self.session)
-        found: SparkSession = self._mine.session
-        return found

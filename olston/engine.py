@@ -15,19 +15,20 @@ from olston import session as sessions
 from olston import state as states
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
-from olston.carry_out import Execution, StepFailed
+from olston.carry_out import Execution, Overtaken, StepFailed
 from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
 from olston.constraints import Staleness
 from olston.definition import digests
+from olston.duration import Duration, microseconds
 from olston.errors import IngestError, StoreError, unknown
 from olston.feed import Feed
 from olston.maintain import fold, retire
 from olston.operators.columns import View, see
 from olston.provenance import Stamp
 from olston.published import Published
-from olston.report import PlanOf, ProvenanceOf, Report
+from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
 from olston.scheduler.decide import Decision, decide
@@ -35,9 +36,11 @@ from olston.scheduler.explain import explain
 from olston.scheduler.network import Network
 from olston.scheduler.problem import Problem
 from olston.state import State
+from olston.status import history, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
 from olston.timeline import History
+from olston.vacuum import Vacuumed, vacuum
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,7 +107,8 @@ class Engine:
         """Write a wave that has not arrived yet."""
         source = self.workflow.channel(channel)
         chosen = kind or ("append" if source.key is None else "replace")
-        return arriving.write(self.store, sessions.clone(self._session), source.name, rows, chosen, new_attempt())
+        with self._sessions.lent() as session:
+            return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
 
     def _arrive(self, waves: list[arriving.Arrived], offered_at: int) -> list[Block]:
         blocks = []
@@ -141,21 +145,22 @@ class Engine:
                 raise decision.infeasible.error()
             if not any(s.is_delivery for s in decision.steps):
                 return report
-            execution = Execution(
-                self._catalog, self.store, self._session, state, self._digests, self._clock.now
-            )  # fmt: skip
+            execution = Execution(self._catalog, self.store, self._sessions, state, self._digests, self._clock.now)
             try:
                 execution.run(decision, explain(problem, decision).to_json(), now)
+            except Overtaken:
+                report = report.with_plan(execution.done, {})
+                continue
             except StepFailed as failure:
                 report = report.with_plan(execution.done, {})
-                if not failure.variant or failure.name in excluded:
+                if failure.avoidable <= excluded:
                     raise failure.error from failure.error.__cause__
-                excluded |= {failure.name}
+                excluded |= failure.avoidable
                 continue
             report = report.with_plan(execution.done, decision.holds_after)
             demanded = False
             retire(self._catalog, state, self._digests, self._clock.now)
-            fold(self._catalog, self.store, self._session, state)
+            fold(self._catalog, self.store, self._sessions, state)
 
     def plan(self, *outputs: str, full: bool = False) -> PlanOf:
         """What `refresh` would do, and why; runs nothing and needs no Spark."""
@@ -212,6 +217,20 @@ class Engine:
         blocks = {c: b for c, b in problem.blocks.items() if self.workflow.channels[c].is_source}
         return replace(problem, network=demanded, blocks=blocks, holds={**problem.holds, **dict.fromkeys(outputs)})
 
+    def vacuum(self, older_than: Duration = "1 day", *, dry_run: bool = False) -> list[Vacuumed]:
+        """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
+
+        What arrived, what consumers hold or were fed, and whatever is younger than `older_than` stays.
+        """
+        with self._catalog.look() as db:
+            needed = states.attempts(db, self.workflow.name, [n for n, o in self.workflow.outputs.items() if o.feed])
+        with self._sessions.lent() as session:
+            dropped = vacuum(self.store, session, needed, older_than=microseconds(older_than) / 1e6, dry_run=dry_run)
+        if not dry_run:
+            with self._catalog.transaction() as db:
+                states.forget(db, self.workflow.name, {v.attempt for v in dropped})
+        return dropped
+
     # questions
 
     def read(self, channel: str, at: Stamp | datetime | str | None = None) -> DataFrame:
@@ -253,6 +272,16 @@ class Engine:
                 content = shown.block.target
         return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self._now)))
 
+    def status(self) -> StatusOf:
+        """Every output with its freshness and consistency against each bound; needs no Spark."""
+        with self._catalog.look() as db:
+            return status(db, self._load(db), self.workflow, self._now)
+
+    def history(self, limit: int = 20) -> HistoryOf:
+        """The last steps that were tried, with what they were expected to cost and what they did; needs no Spark."""
+        with self._catalog.look() as db:
+            return history(db, self.workflow.name, limit)
+
     def feed(self, output: str) -> Feed:
         """The feed of an output that was declared with `feed=`."""
         name = self._output(output)
@@ -282,6 +311,10 @@ class Engine:
             return sessions.start(self._spark)
         sessions.check(self._spark)
         return self._spark
+
+    @cached_property
+    def _sessions(self) -> sessions.Sessions:
+        return sessions.Sessions(self._session)
 
     @cached_property
     def store(self) -> Store:

@@ -1,14 +1,16 @@
 """Which results of a plan are not written: those that are made inside the job of the only step that reads them.
 
 A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
-file of its own (DESIGN 4). Everything else a plan makes is written, since the next plan may stand on it.
+file of its own; what is made for a consumer and read by nobody else is written once, into the published table
+(DESIGN 4).
+Everything else a plan makes is written, since the next plan may stand on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from olston.block import Block, is_strong
+from olston.block import BASE, MONOTONE, Block, is_strong
 from olston.operators.aggregate import BatchAggregate, IncrementAggregate
 from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
 from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
@@ -23,22 +25,31 @@ _STATELESS = (BatchMap, IncrementalMap, ReplaceMap, AnyUnion)
 Key = tuple[object, ...]
 
 
-def unwritten(steps: Sequence[Invocation], written: Collection[str] = ()) -> dict[Key, Invocation]:
-    """The results that need not be written, with what makes them; those on the channels `written` must be."""
+def unwritten(
+    steps: Sequence[Invocation], written: Collection[str] = (), read: Collection[str] = ()
+) -> dict[Key, Invocation]:
+    """The results that need not be written, with what makes them.
+
+    Those on the channels `written` must be; the channels `read` have readers in the workflow.
+    """
     readers: dict[Key, list[Invocation]] = {}
     for step in steps:
         for block in step.operands:
             readers.setdefault(block.key, []).append(step)
     found: dict[Key, Invocation] = {}
     for step in steps:
-        if isinstance(step.operator, Output) or not isinstance(step.operator.operator, _STATELESS):
-            continue
         result = step.results[0]
         reading = readers.get(result.key, [])
-        if len(step.results) == 1 and result.channel not in written and len(reading) == 1:
-            reader = reading[0].operator
-            if isinstance(reader, Output) or _reads_once(reader.operator, result):
+        if isinstance(step.operator, Output) or len(step.results) > 1 or len(reading) != 1 or result.channel in written:
+            continue
+        reader, stateless = reading[0].operator, isinstance(step.operator.operator, _STATELESS)
+        if isinstance(reader, Output):
+            # a delta with deletions is read several times to be delivered
+            made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
+            if stateless or made_for_it:
                 found[result.key] = step
+        elif stateless and _reads_once(reader.operator, result):
+            found[result.key] = step
     return found
 
 

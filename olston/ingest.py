@@ -13,8 +13,9 @@ then, as written: an offer may be read once only. What was refused is known to n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from olston import table
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.content import Content
 from olston.errors import IngestError, OlstonError, unknown
@@ -66,7 +67,7 @@ def write(store: Store, session: SparkSession, channel: str, offered: DataFrame,
         raise IngestError(
             f"{channel}: rows are replaced by key, and none is declared; say wf.source(…, key=…), or append."
         )
-    rows = _fitting(store.schemas.public(channel), channel, _of(session, offered), kind)
+    rows = _fitting(store.schemas.public(channel), channel, table.within(session, offered), kind)
     try:
         return _written(store, session, source, rows, kind, attempt)
     except OlstonError:
@@ -95,17 +96,6 @@ def _written(store: Store, session: SparkSession, source: Channel, rows: DataFra
         _refuse_repeated_keys(store.read(session, channel, written, content), channel, source.key)
     count = content.anchor.rows if content.anchor else content.parts[0].rows
     return Arrived(channel, written, content, count, attempt)
-
-
-def _of(session: SparkSession, rows: DataFrame) -> DataFrame:
-    """`rows` in `session`, whose settings a commit is made with."""
-    from pyspark.sql import DataFrame
-
-    if rows.sparkSession is session:
-        return rows
-    jvm: Any = session._jvm
-    plan = rows._jdf.queryExecution().logical()
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) -> DataFrame:

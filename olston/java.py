@@ -40,8 +40,8 @@ exec {java} "$@"
 
 # PythonGatewayServer is named because Spark sets the level of its own entry point to WARN unless somebody else did.
 LOGGING = """\
-# Made by olston: errors only.
-rootLogger.level = error
+# Made by olston: not even errors, with pages of Java for every task that fails; they reach Python as exceptions.
+rootLogger.level = fatal
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
@@ -49,7 +49,7 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
-logger.gateway.level = error
+logger.gateway.level = fatal
 """
 
 
@@ -87,7 +87,7 @@ def home(java: Path, folder: Path) -> Path:
 
 
 def logging(folder: Path) -> Path:
-    """A configuration of log4j under `folder` that lets only errors through."""
+    """A configuration of log4j under `folder` that lets only what is fatal through."""
     return write(folder / f"log4j2-{_digest(LOGGING)}.properties", LOGGING)
 
 

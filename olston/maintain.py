@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from sqlmodel import col, select
 
@@ -14,13 +13,10 @@ from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord
 from olston.content import Content
 from olston.scheduler.retire import live
-from olston.session import clone
+from olston.session import Sessions
 from olston.state import Key, State
 from olston.step import Stored
 from olston.store import Store
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PARTS, CHANGES = 32, 8
 """Parts of an overlay, and parts that change or delete rows, from which on reading costs more than folding."""
@@ -42,13 +38,14 @@ def retire(catalog: Catalog, state: State, digests: Mapping[str, str], clock: Ca
     state.stored = {key: s for key, s in state.stored.items() if key in wanted} | chains
 
 
-def fold(catalog: Catalog, store: Store, session: SparkSession, state: State) -> None:
+def fold(catalog: Catalog, store: Store, sessions: Sessions, state: State) -> None:
     """Write bases whose overlay has grown long as new anchors."""
     for key, stored in list(state.stored.items()):
         if stored.block.is_base and stored.block.id and _is_long(stored.content):
             attempt = new_attempt()
             metadata = {"channel": stored.block.channel, "folds": stored.block.id}
-            content = store.fold(clone(session), stored.block.channel, stored.content, attempt, metadata)
+            with sessions.lent() as session:
+                content = store.fold(session, stored.block.channel, stored.content, attempt, metadata)
             with catalog.transaction() as db:
                 record = db.get(BlockRecord, stored.block.id)
                 assert record is not None

@@ -7,12 +7,12 @@ the table itself, so that of two schedulers that deliver the same number one doe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, MONOTONE, Block, is_strong
-from olston.errors import OlstonError, StoreError
+from olston.errors import BlockError, OlstonError, StoreError
 from olston.failure import failed
 from olston.operators import bag
 from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, key_columns, semi
@@ -39,6 +39,7 @@ class Delivery:
     content: Provenance
     block: str
     attempt: str
+    digest: str = ""
 
 
 class Published:
@@ -84,13 +85,24 @@ class Published:
         return (reader if version is None else reader.option("versionAsOf", version)).load(path)
 
     def deliver(
-        self, session: SparkSession, block: Block, rows: Operand, content: Provenance, number: int, attempt: str
+        self,
+        session: SparkSession,
+        block: Block,
+        rows: Operand,
+        content: Provenance,
+        number: int,
+        attempt: str,
+        digest: str = "",
     ) -> Delivery:
         """Give `block`, whose public rows are `rows`, to the consumer, who then holds `content`, as delivery `number`.
 
         Fails without a trace if another delivery has that number. `session` must not be used by another thread.
+        `digest` is that of the definition the content was made by.
         """
-        metadata = {"output": self._output, "block": block.id, "content": [sorted(e) for e in content]}
+        rows = replace(rows, rows=table.within(session, rows.rows))
+        metadata = {
+            "output": self._output, "block": block.id, "content": [sorted(e) for e in content], "digest": digest,
+        }  # fmt: skip
         try:
             path = self._made(session)
             with table.numbered(session, path, self._series, number, attempt, metadata):
@@ -113,8 +125,10 @@ class Published:
         writer = rows.write.format("delta").mode("overwrite").option(_IN_PLACE, "true")
         if table.exists(session, path):
             held = session.read.format("delta").load(path).schema
-            if nullable(held) != nullable(rows.schema):  # says so only then, since it forgets the clustering
+            if nullable(held) != nullable(rows.schema):
                 writer = writer.option("overwriteSchema", "true")
+            elif self._publication.cluster_by:  # with a condition Delta does not forget the clustering
+                writer = writer.option("replaceWhere", "true")
         writer.save(path)
 
     def _change(self, session: SparkSession, path: str, block: Block, given: Operand) -> None:
@@ -206,7 +220,7 @@ def _refuse_missing(held: DataFrame, delta: Operand) -> None:
     old = delta.rows.where(f"{WEIGHT} < 0")
     missing = anti(old, semi(held, old, bag.identity(old), delta.small), bag.identity(old), delta.small)
     for row in missing.limit(1).collect():
-        raise StoreError(f"{delta.label} deletes a row that is not there: {row.asDict()}", code=bag.MISSING)
+        raise BlockError(f"{delta.label} deletes a row that is not there: {row.asDict()}", code=bag.MISSING)
 
 
 def _delivery(commit: table.Commit) -> Delivery:
@@ -217,4 +231,5 @@ def _delivery(commit: table.Commit) -> Delivery:
         Provenance(frozenset(e) for e in said["content"]),
         said["block"],
         said["attempt"],
+        said.get("digest", ""),
     )

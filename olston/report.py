@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -192,3 +192,112 @@ def moment(stamp: Stamp) -> str:
     if stamp < 10**14:
         return str(stamp)
     return datetime.fromtimestamp(stamp / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@dataclass(frozen=True)
+class BoundOf:
+    """A bound of an output, how far the content is from it, and when it would break if nothing arrived."""
+
+    bound: str
+    left_seconds: float
+    breaks_at: Stamp | None = None
+
+
+@dataclass(frozen=True)
+class OutputOf:
+    """How an output stands: what it holds, its bounds, whether it is due, and what failed last."""
+
+    output: str
+    due: bool
+    held: ProvenanceOf | None
+    bounds: tuple[BoundOf, ...]
+    failed: str | None = None
+
+
+@dataclass(frozen=True)
+class StatusOf(Shown):
+    """Every output with its freshness and consistency against each bound."""
+
+    workflow: str
+    outputs: tuple[OutputOf, ...]
+    paused: bool = False
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """The outputs that break a bound now."""
+        return tuple(o.output for o in self.outputs if any(b.left_seconds < 0 for b in o.bounds))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "workflow": self.workflow,
+            "paused": self.paused,
+            "outputs": [
+                {
+                    "output": o.output,
+                    "due": o.due,
+                    "provenance": None if o.held is None else o.held.to_dict(),
+                    "bounds": [
+                        {"bound": b.bound, "left_seconds": b.left_seconds, "breaks_at": b.breaks_at} for b in o.bounds
+                    ],
+                    "failed": o.failed,
+                }
+                for o in self.outputs
+            ],
+        }
+
+    def __rich__(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(title=f"{self.workflow}{', paused' if self.paused else ''}", title_justify="left", box=None)
+        for heading in ("output", "", "bound", "left", "breaks at"):
+            table.add_column(heading)
+        for o in self.outputs:
+            state = "holds nothing" if o.held is None else "due" if o.due else "kept"
+            for i, b in enumerate(o.bounds or (BoundOf("no bound", 0.0),)):
+                left = "" if not o.bounds else _span(b.left_seconds)
+                when = moment(b.breaks_at) if b.breaks_at is not None else ""
+                table.add_row("" if i else o.output, "" if i else state, b.bound, left, when)
+            if o.failed:
+                table.add_row("", "failed", o.failed)
+        return table
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A step that was tried: expected against actual cost and rows."""
+
+    step: str
+    state: str
+    started_at: Stamp
+    expected_seconds: float
+    seconds: float | None
+    expected_rows: float
+    rows: float | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class HistoryOf(Shown):
+    """Steps, the newest first."""
+
+    steps: tuple[Tried, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"steps": [asdict(s) for s in self.steps]}
+
+    def __rich__(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(box=None)
+        for heading in ("started", "step", "", "expected s", "took s", "expected rows", "rows"):
+            table.add_column(heading)
+        for s in self.steps:
+            took = "" if s.seconds is None else f"{s.seconds:.2f}"
+            rows = "" if s.rows is None else f"{s.rows:,.0f}"
+            expected = f"{s.expected_seconds:.2f}", f"{s.expected_rows:,.0f}"
+            table.add_row(moment(s.started_at), s.step, s.state, expected[0], took, expected[1], rows)
+        return table
+
+
+def _span(seconds: float) -> str:
+    return f"{'−' if seconds < 0 else ''}{show_duration(abs(int(seconds * 1e6)))}"

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,26 @@ def clone(session: SparkSession) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+
+
+class Sessions:
+    """Clones of a session, each lent to one thread at a time: a clone costs more than most of what is done with it."""
+
+    def __init__(self, parent: SparkSession) -> None:
+        self._parent = parent
+        self._idle: SimpleQueue[SparkSession] = SimpleQueue()
+
+    @contextmanager
+    def lent(self) -> Iterator[SparkSession]:
+        """A session that nobody else uses meanwhile."""
+        try:
+            session = self._idle.get_nowait()
+        except Empty:
+            session = clone(self._parent)
+        try:
+            yield session
+        finally:
+            self._idle.put(session)
 
 
 def check(session: SparkSession) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import Session, select
+from sqlmodel import col as column
 
 from olston.block import BASE, Block, fits, is_delta
 from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
@@ -185,3 +186,24 @@ def bases(db: Session, state: State, channel: str, digest: str, moment: Stamp | 
         Stored(block_of(r, state.timelines, inputs), Content.from_dict(r.content))
         for r in db.exec(known.order_by("made_at", "id"))
     ]
+
+
+def attempts(db: Session, workflow: str, feeds: Iterable[str]) -> set[str]:
+    """The attempts whose files are needed: by live blocks, by what arrived, and by what was handed to feeds."""
+    arrived = set(db.exec(select(ArrivalRecord.block).where(ArrivalRecord.workflow == workflow)))
+    fed = select(DeliveryRecord.block).where(
+        DeliveryRecord.workflow == workflow, column(DeliveryRecord.output).in_(list(feeds))
+    )
+    named = arrived | set(db.exec(fed))
+    found: set[str] = set()
+    for known in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow)):
+        if known.live or known.id in named:
+            found |= Content.from_dict(known.content).attempts
+    return found
+
+
+def forget(db: Session, workflow: str, dropped: set[str]) -> None:
+    """Take blocks whose files were dropped out of the catalog."""
+    for known in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow, ~column(BlockRecord.live))):
+        if Content.from_dict(known.content).attempts & dropped:
+            db.delete(known)

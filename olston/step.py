@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from olston import table
 from olston.block import BASE, Block, Kind, is_strong, is_weak
 from olston.content import Content
 from olston.errors import OlstonError
@@ -74,7 +75,7 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
     if known is not None:
         return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, attempt), known),)
     try:
-        frames = rows(store, session, step)
+        frames = [table.within(session, frame) for frame in rows(store, session, step)]
         return tuple(_write(store, step, i, frame, attempt) for i, frame in enumerate(frames))
     except OlstonError:
         raise

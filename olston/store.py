@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from olston.workflow import Workflow
 
 
+DEEP = 3
+"""Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
+are read one after another."""
+
+
 class Store:
     """The blocks of one workflow below `home`, which is any path that Spark can write."""
 
@@ -103,12 +108,15 @@ class Store:
         return self.write_base(channel, self._base(session, channel, content), attempt, metadata)
 
     def _base(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
-        rows = self._anchor(session, channel, content.anchor)
+        rows, below = self._anchor(session, channel, content.anchor), 0
         for kind, run in groupby(content.parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
             parts = tuple(run)
             small = sum(p.bytes for p in parts) <= FEW
+            if below > DEEP:
+                rows, below = rows.localCheckpoint(eager=False), 0
+            below += not all(p.monotone for p in parts)
             if is_weak(kind):
-                rows = self._with_weak(session, channel, kind, rows, parts, small)
+                rows = self._with_weak(session, channel, kind, rows, parts)
             elif all(p.monotone and (p.plain or ARRIVAL not in rows.columns) for p in parts):
                 added = self._parts(session, channel, parts).drop(BLOCK)
                 plain = all(p.plain for p in parts)
@@ -129,15 +137,16 @@ class Store:
         return rows
 
     def _with_weak(
-        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], small: bool
+        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part]
     ) -> DataFrame:
         weak = self.weak(channel, kind)
         label = "; ".join(p.label for p in parts[-3:])
         chained = self._chained(session, channel, weak, parts)
         if chained is not None:
             return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label))
-        for part in parts:  # acts as one on a base only
-            rows = weak.applied(rows, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))
+        for i, part in enumerate(parts):  # acts as one on a base only
+            below = rows.localCheckpoint(eager=False) if i else rows
+            rows = weak.applied(below, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))
         return rows
 
     def _weak_rows(self, session: SparkSession, channel: str, parts: Sequence[Part]) -> DataFrame:

@@ -35,6 +35,17 @@ class Commit:
     metadata: Mapping[str, Any]
 
 
+def within(session: SparkSession, rows: DataFrame) -> DataFrame:
+    """`rows` in `session`, whose settings a commit is then made with; they may be of another, of the same context."""
+    from pyspark.sql import DataFrame
+
+    if rows.sparkSession is session:
+        return rows
+    jvm: Any = session._jvm
+    plan = rows._jdf.queryExecution().logical()
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+
 def append(
     rows: DataFrame, path: str, attempt: str, metadata: Mapping[str, Any], *, partition_by: Sequence[str] = ()
 ) -> Commit:

@@ -141,7 +141,7 @@ class Replace(WeakDelta):
     order: str | None = None
     by: str | None = None
     unique: bool = True
-    rows_of_channel = chains = True
+    rows_of_channel = chains = arrives = True
 
     @property
     def supplied(self) -> frozenset[str]:
@@ -170,7 +170,7 @@ class Increment(WeakDelta):
     """`increment(key, columns)`: see the function of that name."""
 
     columns: tuple[str, ...] = ()
-    rows_of_channel = chains = True
+    rows_of_channel = chains = arrives = True
 
     @property
     def supplied(self) -> frozenset[str]:

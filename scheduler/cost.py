@@ -7,8 +7,10 @@ a variant of a widget, the variant in general, the widget, the default.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from olston.operators.estimate import UNKNOWN, Statistics, Work
 
@@ -17,11 +19,11 @@ from olston.operators.estimate import UNKNOWN, Statistics, Work
 class Rates:
     """Cost of starting, and per row of each kind of work."""
 
-    start: float = 0.5
-    base: float = 2e-7
-    delta: float = 2e-7
-    shuffled: float = 5e-7
-    written: float = 5e-7
+    start: float
+    base: float
+    delta: float
+    shuffled: float
+    written: float
 
     def cost(self, work: Work) -> float:
         return (
@@ -33,8 +35,8 @@ class Rates:
         )
 
 
-PRIORS = Rates()
-"""Seconds on a warm local session; replaced by the measurements of `tests/benchmarks/operators.py`."""
+PRIORS = Rates(**tomllib.loads((Path(__file__).parent / "priors.toml").read_text(encoding="utf-8")))
+"""Seconds on a warm local session, as measured by `tests/benchmarks/operators.py`."""
 
 
 @dataclass(frozen=True)

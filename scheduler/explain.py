@@ -101,8 +101,8 @@ def explain(problem: Problem, decision: Decision) -> Evidence:
     due = tuple(d for output in decision.due for d in _due(problem, bounds, output))
     if decision.infeasible is not None:
         return Evidence(due, (), ())
-    slack = tuple(s for output, content in decision.holds_after.items() for s in _slack(problem, output, content))
-    return Evidence(due, slack, tuple(a for output in decision.due for a in _alternatives(problem, decision, output)))
+    left = tuple(s for output, content in decision.holds_after.items() for s in slack(problem, output, content))
+    return Evidence(due, left, tuple(a for output in decision.due for a in _alternatives(problem, decision, output)))
 
 
 def _due(problem: Problem, bounds: Bounds, output: str) -> Iterator[Due]:
@@ -116,7 +116,8 @@ def _due(problem: Problem, bounds: Bounds, output: str) -> Iterator[Due]:
         yield Due(output, stale, problem.history.now - end - stale.bound)
 
 
-def _slack(problem: Problem, output: str, content: Provenance) -> Iterator[Slack]:
+def slack(problem: Problem, output: str, content: Provenance) -> Iterator[Slack]:
+    """What each bound of `output` has left if its consumer holds `content`."""
     inputs, history = problem.network.inputs[output], problem.history
     for stale in problem.network.declared.staleness.get(output, ()):
         end = history.entry_end(content, inputs, stale.pathway)

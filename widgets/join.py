@@ -72,8 +72,9 @@ class Join(Widget):
         return self._crossing(self.inputs[1].weak)
 
     def _crossing(self, weak: tuple[WeakDelta, ...]) -> list[Replace]:
-        # a row that met nothing leaves no tombstone, since it may meet something later: a late row could not lose to it
-        return [replace(w.key, unique=w.key == self._key()) for w in replacements(weak) if w.by is None]
+        # not by order: a row that met nothing leaves no tombstone that a late row could lose to, as it may meet one yet
+        # not unique: where different snapshots met, a key may have several rows
+        return [replace(w.key, unique=False) for w in replacements(weak) if w.by is None]
 
 
 def unique_on(key: tuple[str, ...] | None, on: tuple[str, ...]) -> bool:

@@ -1,0 +1,59 @@
+"""How the outputs of a workflow stand against their bounds, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sqlmodel import Session, col, select
+
+from olston.catalog.records import StepRecord, WorkflowRecord
+from olston.provenance import Provenance, Stamp
+from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, StatusOf, Tried
+from olston.scheduler.explain import slack
+from olston.scheduler.problem import Problem
+from olston.state import State
+
+if TYPE_CHECKING:
+    from olston.workflow import Workflow
+
+
+def status(db: Session, state: State, workflow: Workflow, clock: Stamp) -> StatusOf:
+    """The status of every output at the present moment."""
+    problem = state.problem(state.now(clock))
+    due = set(problem.due())
+    known = db.get(WorkflowRecord, workflow.name)
+    outputs = tuple(_output(db, problem, workflow, name, name in due) for name in workflow.outputs)
+    return StatusOf(workflow.name, outputs, known is not None and known.paused)
+
+
+def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool) -> OutputOf:
+    content = problem.holds[name]
+    held = None if content is None else ProvenanceOf(name, content, workflow.channels[name].pathways, problem.history)
+    bounds = () if content is None else tuple(_bounds(problem, name, content))
+    return OutputOf(name, due, held, bounds, _failure(db, workflow.name) if due else None)
+
+
+def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:
+    breaks = problem.bounds().breaks_at(output, content)
+    for s in slack(problem, output, content):
+        yield BoundOf(str(s.bound), s.left / 1e6, breaks if str(s.bound).startswith("bound_staleness") else None)
+
+
+def _failure(db: Session, workflow: str) -> str | None:
+    """The error of the last plan's last failed step, if nothing was done since."""
+    last = db.exec(
+        select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc()).limit(1)
+    ).first()
+    return last.error if last is not None and last.state == "failed" else None
+
+
+def history(db: Session, workflow: str, limit: int) -> HistoryOf:
+    """The last steps that were tried, the newest first."""
+    steps = select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc())
+    return HistoryOf(
+        tuple(
+            Tried(s.name, s.state, int(s.started_at), s.expected_seconds, s.seconds, s.expected_rows, s.rows, s.error)
+            for s in db.exec(steps.limit(limit))
+        )
+    )

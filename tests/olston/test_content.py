@@ -1,0 +1,117 @@
+"""Contents are put together without reading anything: what is checked here is which parts they end up with."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olston.block import DELTA, MONOTONE, Kind
+from olston.content import Anchor, Content, Part
+
+ANCHOR = Anchor("pages/anchors/a0", "a0", rows=10, bytes=100)
+
+
+def part(attempt: str, kind: Kind = MONOTONE) -> Part:
+    return Part("pages/deltas", attempt, kind, rows=2, bytes=20, label=f"the delta {attempt}")
+
+
+P, Q, R = part("p"), part("q"), part("r", DELTA)
+W = part("w", "δ_replace(url)")
+
+
+def base(*parts: Part) -> Content:
+    return Content(ANCHOR, parts)
+
+
+def delta(*parts: Part) -> Content:
+    return Content(None, parts)
+
+
+def test_a_delta_goes_on_top_of_a_base_and_the_anchor_stays() -> None:
+    assert base(P).then(delta(Q, R)) == base(P, Q, R)
+
+
+def test_abutting_deltas_are_one_list_of_parts() -> None:
+    assert delta(P).then(delta(R)).then(delta(W)) == delta(P, R, W)
+
+
+def test_bases_with_a_common_anchor_differ_by_what_was_put_on_top() -> None:
+    assert base(P).until(base(P, Q, R)) == delta(Q, R)
+
+
+def test_what_the_newer_base_does_not_have_is_taken_back_last_first() -> None:
+    assert base(P, Q, R).until(base(P)) == delta(R.inverse(), Q.inverse())
+
+
+def test_bases_that_are_the_same_differ_by_nothing() -> None:
+    assert base(P).until(base(P)) == delta()
+
+
+def test_the_order_in_which_strong_deltas_were_applied_makes_no_difference() -> None:
+    """Two sides of a union advance: left first here, right first there."""
+    assert base(P).until(base(Q, P)) == delta(Q)
+    assert base(P).then(delta(Q)).until(base(Q, P)) == delta()
+
+
+def test_bases_with_different_anchors_have_to_be_compared() -> None:
+    other = Content(Anchor("pages/anchors/a1", "a1", 10, 100), (P,))
+    assert base(P).until(other) is None
+    assert Content().until(base(P)) is None
+
+
+def test_what_a_weak_delta_did_does_not_show_in_the_parts() -> None:
+    assert base().until(base(W)) is None
+    assert base(W).until(base()) is None
+    assert base(W).until(base(W, P)) == delta(P), "what both have in common is passed over"
+
+
+def test_what_is_taken_back_and_what_was_added_cancel_out() -> None:
+    assert base(P, Q).then(delta(P.inverse())) == base(Q)
+    assert base(P.inverse()).then(delta(P)) == base()
+
+
+def test_nothing_cancels_out_across_a_weak_delta_which_may_have_changed_what_was_there() -> None:
+    assert base(P, W).then(delta(P.inverse())) == base(P, W, P.inverse())
+
+
+@given(st.lists(st.integers(0, 30), unique=True, max_size=8), st.lists(st.integers(0, 30), unique=True, max_size=8))
+def test_a_difference_applied_to_the_older_base_gives_the_newer_one(old: list[int], new: list[int]) -> None:
+    older, newer = (base(*(part(str(n)) for n in numbers)) for numbers in (old, new))
+    between = older.until(newer)
+    assert between is not None
+    assert Counter(older.then(between).parts) == Counter(newer.parts)
+    assert older.then(between).anchor == newer.anchor
+
+
+def test_a_delta_is_monotone_unless_a_part_deletes_or_is_taken_back() -> None:
+    assert delta(P, Q).monotone
+    assert not delta(P, R).monotone
+    assert not delta(P.inverse()).monotone
+    assert delta().monotone
+
+
+def test_taking_back_twice_is_the_part_itself() -> None:
+    assert P.inverse().inverse() == P
+
+
+def test_sizes_and_the_attempts_whose_files_are_needed() -> None:
+    found = base(P, R)
+    assert (found.bytes, found.overlay_bytes) == (140, 40)
+    assert found.attempts == {"a0", "p", "r"}
+    assert (Content().bytes, Content().attempts) == (0, frozenset())
+
+
+def test_an_arrival_is_stamped_in_all_it_consists_of() -> None:
+    stamped = base(P, Q).arrived(7)
+    assert stamped.anchor is not None
+    assert {stamped.anchor.stamp, *(p.stamp for p in stamped.parts)} == {7}
+    assert base(P).anchor == ANCHOR, "what was there is not changed"
+
+
+@given(st.booleans(), st.lists(st.sampled_from([P, Q, R, W, P.inverse(), delta(R).arrived(3).parts[0]]), max_size=5))
+def test_a_content_survives_being_written_down(anchored: bool, parts: list[Part]) -> None:
+    content = Content(ANCHOR if anchored else None, tuple(parts))
+    assert Content.from_dict(json.loads(json.dumps(content.to_dict()))) == content

@@ -1,0 +1,95 @@
+"""DESIGN 4, "Not materialised": which results of a plan stay inside the job of their only reader."""
+
+from __future__ import annotations
+
+import olston as ol
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind
+from olston.content import Content
+from olston.fuse import step_of, unwritten
+from olston.provenance import Provenance
+from olston.scheduler.compile import compile_workflow
+from olston.scheduler.network import Output
+from olston.scheduler.plan import Invocation
+from olston.step import Inline, Stored
+
+T = Provenance.at
+
+
+def workflow() -> ol.Workflow:
+    wf = ol.Workflow("w")
+    pages, scores = wf.source("pages"), wf.source("scores")
+    wf.output(pages.map("digests", lambda df: df).join("out", scores, on="site"))
+    pages.map("other", lambda df: df).aggregate("counts", by="site", n=ol.count())
+    return wf
+
+
+NETWORK = compile_workflow(workflow())
+VARIANTS = {v.name: v for v in NETWORK.variants}
+
+
+def delta(channel: str, kind: Kind, *entries: int) -> Block:
+    return Block(channel, kind, T(2, *entries), T(1, *entries))
+
+
+def step(name: str, reads: list[Block], makes: Block) -> Invocation:
+    return Invocation(VARIANTS[name], tuple(reads), (makes,), 1.0, 1)
+
+
+def delivered(block: Block) -> Invocation:
+    return Invocation(Output("out", frozenset({BASE})), (block,), (Block("→out", BASE, block.target),), 0.0, 1)
+
+
+PAGES, SCORES = delta("pages", MONOTONE), Block("scores", BASE, T(1))
+DIGESTS, OUT = delta("digests", MONOTONE), delta("out", MONOTONE, 1)
+MAP = step("digests.incremental", [PAGES], DIGESTS)
+JOIN = step("out.async_left", [DIGESTS, SCORES], OUT)
+
+
+def test_a_stateless_step_is_done_within_its_only_reader() -> None:
+    assert set(unwritten([MAP, JOIN])) == {DIGESTS.key}
+
+
+def test_the_reader_holds_the_whole_of_it() -> None:
+    made = step_of(JOIN, lambda b: Stored(b, Content()), unwritten([MAP, JOIN]))
+    inner = made.operands[0]
+    assert isinstance(inner, Inline)
+    assert inner.step.name == "digests.incremental"
+    assert isinstance(made.operands[1], Stored)
+
+
+def test_what_is_made_for_a_consumer_alone_is_written_once_into_its_table() -> None:
+    assert set(unwritten([MAP, JOIN, delivered(OUT)], read=NETWORK.read)) == {DIGESTS.key, OUT.key}
+
+
+def test_what_others_read_in_later_plans_is_written() -> None:
+    assert set(unwritten([MAP, JOIN, delivered(OUT)], read={"out"})) == {DIGESTS.key}
+
+
+def test_a_delta_with_deletions_is_written_before_it_is_delivered() -> None:
+    out = delta("out", DELTA, 1)
+    join = step("out.async_left", [DIGESTS, SCORES], out)
+    assert out.key not in unwritten([MAP, join, delivered(out)], read=NETWORK.read)
+
+
+def test_what_is_read_twice_is_written() -> None:
+    twice = step("digests.incremental", [PAGES], DIGESTS)
+    other = step("out.async_left", [DIGESTS, Block("scores", BASE, T(2))], delta("out", MONOTONE, 2))
+    assert unwritten([twice, JOIN, other]) == {}
+
+
+def test_what_nobody_reads_in_this_plan_is_written() -> None:
+    assert unwritten([MAP]) == {}
+
+
+def test_a_channel_that_must_be_written_is() -> None:
+    assert unwritten([MAP, JOIN], written={"digests"}) == {}
+
+
+def test_a_step_that_reads_its_operand_twice_gets_it_written() -> None:
+    """The added and the deleted rows of a delta are read apart."""
+    other = delta("other", DELTA)
+    mapped = step("other.incremental", [delta("pages", DELTA)], other)
+    counted = step("counts.increment", [other], delta("counts", "δ_increment(site)"))
+    assert set(unwritten([mapped, counted])) == {other.key}
+    again = Invocation(VARIANTS["digests.incremental"], (other,), (DIGESTS,), 1.0, 1)
+    assert unwritten([mapped, again]) == {}

@@ -1,0 +1,273 @@
+"""Published tables: plain Delta tables, each delivery one numbered commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import olston as ol
+from olston import table
+from olston.attempt import new_attempt
+from olston.block import BASE, DELTA, Block, Kind, weak
+from olston.errors import BlockError, StepError, StoreError
+from olston.operators import bag as bags
+from olston.operators.columns import DELETED, WEIGHT
+from olston.operators.operand import Operand
+from olston.provenance import Provenance
+from olston.published import Delivery, Published
+from tests.lake import Lake, at_once, bag, bag_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = Provenance.at
+REPLACE = weak("replace(url)")
+
+
+def workflow() -> ol.Workflow:
+    wf = ol.Workflow("w")
+    pages = wf.source("pages", "url string, n int, `a.b` string")
+    keyed = wf.source("keyed", "url string, n int, `a.b` string", key="url")
+    wf.output(pages.map("plain", lambda df: df))
+    wf.output(keyed.filter("by/key", "n >= 0"))
+    wf.output(pages.map("named", lambda df: df), table="shop.named", cluster_by=["url"])
+    wf.output(pages.map("clustered", lambda df: df), cluster_by=["a.b", "n"])
+    wf.output(pages.distinct("once"))
+    wf.output(pages.aggregate("counts", by="url", n=ol.count()))
+    wf.output(pages.map("raced", lambda df: df))
+    wf.output(pages.map("other", lambda df: df))
+    return wf
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    spark.sql("CREATE DATABASE IF NOT EXISTS shop")
+    return Lake(spark, f"{tmp_path_factory.mktemp('home')}/ü w", workflow())
+
+
+class Consumer:
+    """The table of one output, and what is delivered to it."""
+
+    def __init__(self, lake: Lake, output: str) -> None:
+        self.lake, self.output, self.table = lake, output, Published(lake.store, output)
+
+    def block(self, kind: Kind, number: int) -> Block:
+        source = None if kind == BASE else T(number - 1)
+        return Block(self.output, kind, T(number), source, id=f"block {number}")
+
+    def operand(self, kind: Kind, rows: Mapping[tuple[Any, ...], int] | list[tuple[Any, ...]]) -> Operand:
+        if isinstance(rows, Mapping):
+            given = [(*row, weight) for row, weight in rows.items()]
+            frame = self.lake.frame(self.output, given, f"{WEIGHT} bigint")
+        else:
+            frame = self.lake.frame(self.output, rows, "" if kind == BASE else f"{DELETED} boolean")
+        return Operand(frame, kind, 1000, f"{self.output}: {kind}, made by test.step")
+
+    def deliver(self, kind: Kind, rows: Any, number: int, *, attempt: str | None = None, own: Any = None) -> Delivery:
+        session = own or self.lake.session
+        given = self.operand(kind, rows)
+        return self.table.deliver(session, self.block(kind, number), given, T(number), number, attempt or new_attempt())
+
+    def rows(self) -> Any:
+        return bag_of(self.table.read(self.lake.session))
+
+    def number(self) -> int:
+        held = self.table.held(self.lake.session)
+        return held.number if held else 0
+
+    def last_operation(self) -> str:
+        """What the log calls the newest commit."""
+        path = self.table.path(self.lake.session)
+        history = self.lake.session.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").collect()
+        return str(history[0]["operation"])
+
+
+def test_before_the_first_delivery_nothing_is_held(lake: Lake) -> None:
+    for output in ("other", "named"):
+        consumer = Consumer(lake, output)
+        assert consumer.table.held(lake.session) is None
+        with pytest.raises(StoreError, match=f"{output}: nothing was delivered yet; refresh it"):
+            consumer.rows()
+    assert not lake.session.catalog.tableExists("shop.named"), "asking makes no table"
+
+
+def test_a_table_without_a_key_is_filled_appended_to_changed_and_replaced(lake: Lake) -> None:
+    consumer = Consumer(lake, "plain")
+    first = consumer.deliver(BASE, [("a", 1, None), ("a", 1, None), (None, None, "x")], 1)
+    assert (first.number, first.version, first.content, first.block) == (1, 0, T(1), "block 1")
+    assert consumer.table.held(lake.session) == first
+    assert consumer.rows() == bag(("a", 1, None), ("a", 1, None), (None, None, "x"))
+
+    consumer.deliver("Δ⁺", {("b", 2, None): 2}, 2)
+    assert consumer.rows() == bag(("a", 1, None), ("a", 1, None), (None, None, "x"), ("b", 2, None), ("b", 2, None))
+    files = lake.session.read.format("delta").load(str(consumer.table.path(lake.session))).inputFiles()
+    assert len(files) >= 2, "nothing was written anew"
+
+    changed = consumer.deliver(DELTA, {("a", 1, None): -1, (None, None, "x"): -1, ("c", 3, None): 1}, 3)
+    held = bag(("a", 1, None), ("b", 2, None), ("b", 2, None), ("c", 3, None))
+    assert consumer.rows() == held
+    assert consumer.table.held(lake.session) == changed
+
+    with pytest.raises(BlockError) as raised:
+        consumer.deliver(DELTA, {("a", 1, None): -2, ("d", 4, None): 1}, 4)
+    assert raised.value.code == bags.MISSING
+    assert "plain: delivery 4" in str(raised.value)
+    assert "plain: Δ, made by test.step deletes a row that is not there: {a, 1, null}" in str(raised.value)
+    assert consumer.rows() == held
+    assert consumer.table.held(lake.session) == changed
+
+    consumer.deliver(BASE, [("z", 9, "y")], 4)
+    assert consumer.rows() == bag(("z", 9, "y"))
+    assert bag_of(consumer.table.read(lake.session, changed.version)) == held, "what was held can still be asked for"
+
+
+def test_a_table_with_a_key_is_changed_in_place(lake: Lake) -> None:
+    consumer = Consumer(lake, "by/key")
+    consumer.deliver(BASE, [("a", 1, "x"), ("b", 2, None), (None, 3, "z"), ("d", 4, "w")], 1)
+    consumer.deliver(DELTA, {("a", 1, "x"): -1, ("a", 9, None): 1, (None, 3, "z"): -1}, 2)
+    assert consumer.last_operation() == "MERGE"
+    held = bag(("a", 9, None), ("b", 2, None), ("d", 4, "w"))
+    assert consumer.rows() == held
+
+    consumer.deliver(DELTA, {}, 3)
+    assert consumer.rows() == held
+    assert consumer.number() == 3, "a delta without rows is a delivery too"
+
+    with pytest.raises(BlockError, match=r"made by test\.step deletes a row that is not there: .*'b'") as raised:
+        consumer.deliver(DELTA, {("b", 7, None): -1, ("b", 8, None): 1}, 4)
+    assert raised.value.code == bags.MISSING
+    assert consumer.rows() == held
+
+    consumer.deliver(REPLACE, [("b", 5, "v", False), ("d", None, None, True)], 4)
+    assert consumer.last_operation() == "MERGE"
+    assert consumer.rows() == bag(("a", 9, None), ("b", 5, "v"))
+
+    consumer.deliver(REPLACE, [("b", 6, "v", False), (None, 1, "n", False), ("q", None, None, True)], 5)
+    assert consumer.last_operation() == "WRITE", "a key is new"
+    assert consumer.rows() == bag(("a", 9, None), ("b", 6, "v"), (None, 1, "n"))
+
+
+def test_a_delta_that_turns_out_to_delete_nothing_is_appended(lake: Lake) -> None:
+    consumer = Consumer(lake, "other")
+    consumer.deliver(BASE, [("a", 1, None)], 1)
+    given = Operand(consumer.operand(DELTA, {("b", 2, None): 1}).rows, "Δ⁺", 1000, "")
+    consumer.table.deliver(lake.session, consumer.block(DELTA, 2), given, T(2), 2, new_attempt())
+    assert consumer.rows() == bag(("a", 1, None), ("b", 2, None))
+    path = consumer.table.path(lake.session)
+    assert path is not None
+    assert table.read_back(lake.session, path, 1).rows == 1, "only what is new was written"
+
+
+def test_a_table_in_which_every_row_is_unique(lake: Lake) -> None:
+    """Its key is all columns, so whatever changes goes and comes."""
+    consumer = Consumer(lake, "once")
+    consumer.deliver(BASE, [("a", 1, None), ("b", 2, None), (None, None, None)], 1)
+    consumer.deliver(DELTA, {("a", 1, None): -1, (None, None, None): -1}, 2)
+    assert consumer.last_operation() == "MERGE"
+    consumer.deliver(DELTA, {("b", 2, None): -1, ("b", 3, None): 1}, 3)
+    assert consumer.rows() == bag(("b", 3, None))
+
+
+def test_what_a_table_cannot_apply_is_refused(lake: Lake) -> None:
+    """Increments need the hidden counts that a published table does not have."""
+    consumer = Consumer(lake, "counts")
+    consumer.deliver(BASE, [("a", 1)], 1)
+    given = Operand(lake.frame("counts", [("a", 1)]), weak("increment(url)"), 1000, "")
+    block = consumer.block(weak("increment(url)"), 2)
+    with pytest.raises(StoreError, match=r"counts: δ_increment.url. needs columns that a published table does not"):
+        consumer.table.deliver(lake.session, block, given, T(2), 2, new_attempt())
+
+
+def test_a_table_of_the_catalog_is_clustered_and_stays_so(lake: Lake) -> None:
+    consumer = Consumer(lake, "named")
+    consumer.deliver(BASE, [("a", 1, None)], 1)
+    consumer.deliver("Δ⁺", {("b", 2, None): 1}, 2)
+    consumer.deliver(BASE, [("c", 3, None)], 3)
+    assert bag_of(lake.session.table("shop.named")) == bag(("c", 3, None))
+    assert consumer.number() == 3
+    assert clustering(lake, "shop.named") == ["url"]
+
+
+def clustering(lake: Lake, name: str) -> list[str]:
+    (found,) = lake.session.sql(f"DESCRIBE DETAIL {name}").select("clusteringColumns").collect()
+    return [c.strip("`") for c in found[0]]
+
+
+def test_columns_change_with_the_definition_and_the_table_is_clustered_again(lake: Lake, spark: SparkSession) -> None:
+    consumer = Consumer(lake, "clustered")
+    consumer.deliver(BASE, [("a", 1, "x")], 1)
+    path = consumer.table.path(spark)
+    assert clustering(lake, f"delta.`{path}`") == ["a.b", "n"]
+
+    wf = ol.Workflow("w")
+    wf.output(wf.source("pages", "url string, n bigint").map("clustered", lambda df: df), cluster_by="n")
+    newer = Consumer(Lake(spark, lake.store.home, wf), "clustered")
+    newer.deliver(BASE, [("a", 2**40)], 2)
+    assert newer.rows() == bag(("a", 2**40))
+    newer.deliver("Δ⁺", {("b", 1): 1}, 3)
+    assert clustering(lake, f"delta.`{path}`") == ["n"]
+    assert newer.number() == 3
+
+
+def test_of_two_schedulers_that_deliver_the_same_number_one_does(lake: Lake) -> None:
+    consumer = Consumer(lake, "raced")
+    consumer.deliver(BASE, [("a", 0, None)], 1)
+    kinds: list[tuple[Kind, Any]] = [("Δ⁺", {("b", 1, None): 1}), (DELTA, {("a", 0, None): -1, ("c", 2, None): 1})]
+    ends = at_once(lake.session, *[lambda own, k=k, r=r: consumer.deliver(k, r, 2, own=own) for k, r in kinds])
+    lost = next(i for i, end in enumerate(ends) if isinstance(end, Exception))
+    assert isinstance(ends[lost], StoreError), ends
+    assert ends[lost].code == "NUMBER_TAKEN"
+    assert f"was committed by {ends[1 - lost].attempt}" in str(ends[lost])
+    assert "look at what the table holds now, and go on from there" in str(ends[lost])
+    assert consumer.table.held(lake.session) == ends[1 - lost]
+    expected = [bag(("a", 0, None), ("b", 1, None)), bag(("c", 2, None))]
+    assert consumer.rows() == expected[1 - lost]
+
+    with pytest.raises(StoreError, match="has committed number 2 of olston:w:raced already, so this one is void"):
+        consumer.deliver("Δ⁺", {("x", 1, None): 1}, 2, attempt=ends[1 - lost].attempt)
+    assert consumer.rows() == expected[1 - lost]
+
+
+def test_what_others_do_to_the_table_does_not_blur_what_is_held(lake: Lake) -> None:
+    """OPTIMIZE rewrites files, and somebody's own settings make a commit: the deliveries stay numbered."""
+    consumer = Consumer(lake, "plain")
+    held = consumer.table.held(lake.session)
+    assert held is not None
+    path = consumer.table.path(lake.session)
+    consumer.deliver("Δ⁺", {("y", 1, None): 1}, held.number + 1)
+    lake.session.sql(f"OPTIMIZE delta.`{path}`")
+    lake.session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('mine' = 'yes')")
+    found = consumer.table.held(lake.session)
+    assert found is not None
+    assert (found.number, found.content) == (held.number + 1, T(held.number + 1))
+    consumer.deliver("Δ⁺", {("z", 1, None): 1}, found.number + 1)
+    assert consumer.number() == found.number + 1
+
+
+def test_a_delivery_that_fails_leaves_the_table_as_it_was(lake: Lake) -> None:
+    from pyspark.sql import functions as F
+
+    def broken(x: str) -> int:
+        raise ValueError("no such number")
+
+    consumer = Consumer(lake, "other")
+    before, held = consumer.rows(), consumer.table.held(lake.session)
+    assert held is not None
+    rows = lake.frame("other", [("a", 1, None)]).withColumn("n", F.udf(lambda x: broken(x), "int")("url"))
+    with pytest.raises(
+        StepError, match=r"other: delivery 3, of other: B.*, failed: ValueError: no such number"
+    ) as raised:
+        consumer.table.deliver(lake.session, consumer.block(BASE, 3), Operand(rows), T(3), 3, new_attempt())
+    assert raised.value.__cause__ is not None
+    assert (consumer.rows(), consumer.table.held(lake.session)) == (before, held)
+    assert consumer.deliver("Δ⁺", {("q", 1, None): 1}, 3).number == 3, "the number is still free"
+
+
+def test_a_published_table_is_plain(lake: Lake) -> None:
+    """Nothing of olston's is in its columns, so that anybody can read it."""
+    found = lake.session.read.format("delta").load(f"{lake.store.home}/published/plain")
+    assert found.columns == ["url", "n", "a.b"]
+    assert Path(lake.store.home, "published", "plain").is_dir()

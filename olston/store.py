@@ -122,8 +122,11 @@ class Store:
                 plain = all(p.plain for p in parts)
                 rows = bag.union(rows, added.drop(WEIGHT) if plain else bag.copies(added))
             else:
-                changes = self._parts(session, channel, parts).withColumn(PART, _positions(parts)).drop(BLOCK)
-                rows = bag.apply(rows, changes, small=small, label=[p.label for p in parts])
+                changes = self._parts(session, channel, parts)
+                label: str | Sequence[str] = parts[0].label
+                if len(parts) > 1:
+                    label, changes = [p.label for p in parts], changes.withColumn(PART, _positions(parts))
+                rows = bag.apply(rows, changes.drop(BLOCK), small=small, label=label)
         return rows
 
     def _anchor(self, session: SparkSession, channel: str, anchor: Anchor | None) -> DataFrame:

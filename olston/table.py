@@ -188,7 +188,7 @@ def _taken(session: SparkSession, path: str, series: str, number: int, attempt: 
 
 def _made_at_once(error: Exception) -> bool:
     """Whether a table was not written because another writer had just made it."""
-    return any(name in str(error) for name in ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ProtocolChanged"))
+    return any(code in str(error) for code in ("DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANGED"))
 
 
 def _metadata(text: str | None) -> dict[str, Any]:

@@ -98,7 +98,9 @@ def test_a_week_of_search_preprocessing_ends_at_the_batch_result(lab: Lab) -> No
     clock.advance("1 hour")
     engine.ingest("pages", lab.pages(("u2", "a", "y"), ("u3", "b", "z")))
     report = engine.refresh()
-    assert [name for name, _, _ in report.steps] == ["digests.incremental + output.async_left → output"]
+    (step,) = [name for name, _, _ in report.steps]
+    assert step.startswith("digests.incremental + ")
+    assert step.endswith("output.async_left → output")
     assert not engine.plan().due
 
     clock.advance("8 days")

@@ -15,7 +15,10 @@ from hypothesis import settings as hypothesis_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# how long an example takes says nothing about it where Spark runs beside
+hypothesis_settings.register_profile("usual", deadline=None)
 hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None)
+hypothesis_settings.load_profile("usual")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

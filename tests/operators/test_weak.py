@@ -124,9 +124,13 @@ def test_replace_and_increment_ship_with_all_converters() -> None:
 
 
 def test_where_a_key_has_several_rows_a_strong_delta_does_not_become_a_replacement_directly() -> None:
-    made = replace(["url"], "time", unique=False)
+    made = replace(["url"], unique=False)
     assert made.supplied == {FROM_BASES, TO_BASE, TO_DELTA}
     assert made.route(FROM_DELTA) == ("ΔB", FROM_BASES)
+
+
+def test_with_an_order_nothing_becomes_a_replacement_since_a_deletion_may_bring_back_a_lesser_one() -> None:
+    assert replace(["url"], "time").supplied == {TO_BASE, TO_DELTA}
 
 
 def test_representations_of_different_keys_or_orders_are_different_kinds() -> None:

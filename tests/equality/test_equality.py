@@ -1,0 +1,90 @@
+"""The content of every block equals an independent evaluation on the snapshots that it names (DESIGN 3).
+
+`OLSTON_EQUALITY_EXAMPLES=100` looks at so many random workflows, different ones each time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import pkgutil
+from contextlib import nullcontext
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import olston.operators
+from olston.scheduler.compile import compile_workflow
+from tests.equality.conftest import Tally
+from tests.equality.driver import Driver, shuffling
+from tests.equality.handwritten import WRITTEN, Written
+from tests.equality.laboratory import Laboratory
+from tests.equality.rows import histories
+from tests.equality.spec import build
+from tests.equality.workflows import specs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ASKED = os.environ.get("OLSTON_EQUALITY_EXAMPLES")
+STEPS, MIXED = 10, 30
+
+UNREACHABLE: dict[str, set[str]] = {}
+"""By workflow, the variants that can never run there."""
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda w: w.name)
+def test_every_variant(case: Written, spark: SparkSession, tmp_path: Path, tally: Tally) -> None:
+    laboratory = Laboratory(spark, str(tmp_path), case.spec, case.arrivals())
+    driver = Driver(laboratory, Random(case.name))
+    left = driver.cover()
+    tally(driver)
+    assert left == UNREACHABLE.get(case.name, set())
+
+
+@pytest.mark.parametrize("case", [w for w in WRITTEN if w.mixing], ids=lambda w: w.name)
+def test_contents_in_which_snapshots_mix(case: Written, spark: SparkSession, tmp_path: Path, tally: Tally) -> None:
+    laboratory = Laboratory(spark, str(tmp_path), case.spec, case.arrivals())
+    driver = Driver(laboratory, Random(case.name), mixed=0.7)
+    driver.run(MIXED)
+    tally(driver)
+    assert laboratory.compared["B mixed"] > 2
+
+
+def test_the_workflows_written_by_hand_use_every_operator() -> None:
+    used = {
+        type(v.operator) for case in WRITTEN for v in compile_workflow(build(case.spec), drifting=("sums",)).variants
+    }
+    known = set()
+    for module in pkgutil.iter_modules(olston.operators.__path__):
+        loaded = importlib.import_module(f"olston.operators.{module.name}")
+        known |= {c for _, c in inspect.getmembers(loaded, inspect.isclass) if hasattr(c, "signature")}
+    abstract = {c for c in known if c.__name__ == "Operator"}
+    assert known - abstract == used
+
+
+@settings(
+    max_examples=int(ASKED or 8),
+    derandomize=ASKED is None,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],  # an example takes long: its report is cut to one case and one block instead
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.data())
+def test_random_workflows(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, tally: Tally, drawn: st.DataObject
+) -> None:
+    spec = drawn.draw(specs(fewest=3))
+    laboratory = Laboratory(
+        spark, str(tmp_path_factory.mktemp("lake")), spec, drawn.draw(histories(spec, fewest=2, most=4))
+    )
+    driver = Driver(laboratory, Random(drawn.draw(st.integers(0, 2**32 - 1))))
+    with shuffling(laboratory) if drawn.draw(st.booleans()) else nullcontext():
+        driver.run(STEPS)
+    tally(driver)

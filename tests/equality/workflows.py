@@ -1,0 +1,242 @@
+"""Random workflows over every widget. Each widget drawn is legal, whatever was drawn before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hypothesis import strategies as st
+
+from tests.equality.catalogue import (
+    ARRAY,
+    DECIMAL,
+    STRUCT,
+    Column,
+    Expression,
+    Rowwise,
+    arrays,
+    conditions,
+    either,
+    expressions,
+    kept,
+    missing,
+    negated,
+    top,
+)
+from tests.equality.spec import (
+    CASE,
+    Aggregate,
+    Batch,
+    Distinct,
+    Extract,
+    Filter,
+    Join,
+    Map,
+    Measure,
+    Node,
+    Source,
+    Spec,
+    Split,
+    Union,
+    reads,
+)
+
+POOL = (
+    Column("k", "int"), Column("g", "string"), Column("v", "int"), Column("w", "bigint"), Column("x", "double"),
+    Column("y", "double", coarse=True), Column("m", DECIMAL), Column("s", "string"), Column("d", "date"),
+    Column("t", "timestamp"), Column("b", "boolean"), Column("a", ARRAY), Column("p", STRUCT),
+)  # fmt: skip
+"""The columns of sources: those of one name have one type, so that any two sources can be joined."""
+
+_PATHWAYS = 4
+
+
+@st.composite
+def specs(draw: st.DrawFn, *, fewest: int = 1, most: int = 5, pathways: int = _PATHWAYS) -> Spec:
+    """A workflow of one to three sources and some widgets, none with more than `pathways` pathways."""
+    return _Drawing(draw, pathways).workflow(draw(st.integers(fewest, most)))
+
+
+class _Drawing:
+    def __init__(self, draw: st.DrawFn, pathways: int) -> None:
+        self.draw, self._most = draw, pathways
+        self.nodes: list[Node] = []
+
+    def workflow(self, widgets: int) -> Spec:
+        schema: tuple[Column, ...] = ()
+        for i in range(self.draw(st.integers(1, 3))):
+            if not schema or self.draw(st.booleans()):
+                schema = (CASE, *self.draw(st.lists(st.sampled_from(POOL), min_size=1, max_size=5, unique=True)))
+            self.nodes.append(self._source(f"s{i}", schema))
+        for i in range(widgets):
+            self.draw(st.sampled_from(_WIDGETS))(self, f"n{i}")
+        return Spec(tuple(self.nodes), feeds=self.draw(st.booleans()))
+
+    def _source(self, name: str, columns: tuple[Column, ...]) -> Source:
+        key = self.draw(st.none() | st.sampled_from(columns[1:]))
+        others = [c.name for c in columns[1:] if c != key]
+        order = self.draw(st.none() | st.sampled_from(others)) if key is not None and others else None
+        return Source(name, columns, None if key is None else (CASE.name, key.name), order)
+
+    def map(self, name: str) -> None:
+        source = self._channel()
+        key = self._key(source) if self.draw(st.booleans()) else None
+        self.nodes.append(Map(name, source, self._rowwise(name, source, key or ()), key))
+
+    def flat_map(self, name: str) -> None:
+        source = self._channel()
+        key = self._key(source) if self.draw(st.booleans()) else None
+        f = self._rowwise(name, source, key or (), where=True, explode=key is None)
+        self.nodes.append(Map(name, source, f, key, flat=True))
+
+    def filter(self, name: str) -> None:
+        source = self._channel()
+        self.nodes.append(Filter(name, source, self._condition(source)))
+
+    def split(self, name: str) -> None:
+        source = self._channel()
+        made = tuple(self._condition(source) for _ in range(self.draw(st.integers(1, 2))))
+        rest = len(made) < 2 or self.draw(st.booleans())
+        self.nodes.append(Split(tuple(f"{name}_{i}" for i in range(len(made) + rest)), source, made))
+
+    def extract(self, name: str) -> None:
+        source = self._channel(exact=True)
+        columns = [c.name for c in self._columns(source)]
+        key = (CASE.name, *self.draw(st.lists(st.sampled_from(columns[1:]), max_size=1))) if columns[1:] else ("c",)
+        f = self._rowwise(name, source, key, where=True, explode=True)
+        self.nodes.append(Extract(name, source, f, key, self.draw(st.none() | st.sampled_from(columns))))
+
+    def aggregate(self, name: str) -> None:
+        source = self._channel()
+        columns = self._columns(source)
+        groups = [c.name for c in columns[1:] if not c.approximate]
+        by = self.draw(st.lists(st.sampled_from(groups), max_size=2, unique=True)) if groups else []
+        measures = self.draw(st.lists(st.sampled_from(_measures(columns)), min_size=1, max_size=3))
+        named = tuple((f"{m.function}{i}_{name}", m) for i, m in enumerate(measures))
+        self.nodes.append(Aggregate(name, source, (CASE.name, *by), named))
+
+    def distinct(self, name: str) -> None:
+        self.nodes.append(Distinct(name, self._channel(exact=True)))
+
+    def join(self, name: str) -> None:
+        left = self._channel(room=1)
+        right = self._channel(room=len(self._spec.pathways(left)))
+        shared = self._shared(left, right)
+        on = (CASE.name, *self.draw(st.lists(st.sampled_from(shared), max_size=2, unique=True))) if shared else ("c",)
+        taken = {c.name for c in self._columns(left)} - set(on)
+        columns = self._columns(right)
+        if any(c.name in taken for c in columns):
+            free = [(c.name if c.name in on else f"{c.name}_{name}", kept(c)) for c in columns]
+            self.nodes.append(Map(f"r_{name}", right, Rowwise(tuple(free))))
+            right = f"r_{name}"
+        self.nodes.append(Join(name, left, right, on, self.draw(st.sampled_from(("inner", "left")))))
+
+    def union(self, name: str) -> None:
+        inputs = [self._channel(room=1)]
+        for _ in range(self.draw(st.integers(1, 2))):
+            used = sum(len(self._spec.pathways(c)) for c in inputs)
+            alike = [c for c in self._channels(used) if set(self._columns(c)) == set(self._columns(inputs[0]))]
+            if alike:
+                inputs.append(self.draw(st.sampled_from(alike)))
+        if len(inputs) > 1:
+            self.nodes.append(Union(name, tuple(inputs)))
+
+    def batch(self, name: str) -> None:
+        first = self._channel(room=1, exact=True)
+        sync = self.draw(st.booleans())
+        if self.draw(st.booleans()):
+            by = self.draw(st.sampled_from(self._columns(first))).name
+            self.nodes.append(Batch(name, (first,), top(self.draw(st.integers(1, 3)), by), sync))
+            return
+        second = self._channel(room=len(self._spec.pathways(first)))
+        shared = self._shared(first, second)
+        on = (CASE.name, *self.draw(st.lists(st.sampled_from(shared), max_size=1))) if shared else ("c",)
+        self.nodes.append(Batch(name, (first, second), missing(on), sync))
+
+    @property
+    def _spec(self) -> Spec:
+        return Spec(tuple(self.nodes))
+
+    def _columns(self, channel: str) -> tuple[Column, ...]:
+        return self._spec.columns(channel)
+
+    def _channels(self, room: int) -> list[str]:
+        """The channels that leave room for `room` more pathways, the newest first."""
+        return [c for c in reversed(self._spec.channels) if len(self._spec.pathways(c)) + room <= self._most]
+
+    def _channel(self, room: int = 0, *, exact: bool = False) -> str:
+        """A channel with room for more pathways; `exact`, one without columns that depend on the order of sums."""
+        return self.draw(
+            st.sampled_from(
+                [c for c in self._channels(room) if not exact or not any(x.approximate for x in self._columns(c))]
+            )
+        )
+
+    def _shared(self, left: str, right: str) -> list[str]:
+        """The columns, the case apart, by which two channels can be joined."""
+        both = set(self._columns(left)) & set(self._columns(right))
+        return [c.name for c in self._columns(left)[1:] if c in both and not c.approximate]
+
+    def _key(self, channel: str) -> tuple[str, ...] | None:
+        """The columns that are unique in `channel`, where that is known."""
+        node = self._spec.node(channel)
+        match node:
+            case Source() | Map():
+                return node.key
+            case Aggregate():
+                return node.by
+            case Filter() | Split():
+                return self._key(*reads(node))
+            case _:
+                return None
+
+    def _condition(self, channel: str) -> Expression:
+        simple = [e for c in self._columns(channel) for e in conditions(c)]
+        made = self.draw(st.sampled_from(simple))
+        if self.draw(st.booleans()):
+            made = either(made, self.draw(st.sampled_from(simple)))
+        return negated(made) if self.draw(st.booleans()) else made
+
+    def _rowwise(
+        self, name: str, channel: str, key: Iterable[str], *, where: bool = False, explode: bool = False
+    ) -> Rowwise:
+        """A stateless function that keeps the case and the columns of `key`; new columns are called after `name`."""
+        columns = self._columns(channel)
+        select = [(CASE.name, kept(CASE))]
+        for c in columns[1:]:
+            change = "keep" if c.name in key else self.draw(st.sampled_from(("keep", "change", "drop")))
+            if change == "keep":
+                select.append((c.name, kept(c)))
+            elif change == "change":
+                made = self.draw(st.sampled_from(expressions(c)))
+                select.append((c.name if made.type == c.type else f"{c.name}_{name}", made))
+        condition = self._condition(channel) if where and self.draw(st.booleans()) else None
+        known = [found for c in columns for found in arrays(c)]
+        if not (explode and known and self.draw(st.booleans())):
+            return Rowwise(tuple(select), condition)
+        array, kind = self.draw(st.sampled_from(known))
+        element = Column(f"e_{name}", kind)
+        return Rowwise((*select, (element.name, kept(element))), condition, (element.name, array))
+
+
+def _measures(columns: Iterable[Column]) -> list[Measure]:
+    made = [Measure("count")]
+    for c in columns:
+        made += [Measure("count_values", c.name), Measure("min", c.name), Measure("max", c.name)]
+        if not c.approximate:
+            made.append(Measure("count_distinct", c.name))
+        made += [Measure(f, c.name) for f in _repeatable(c)]
+    return made
+
+
+def _repeatable(column: Column) -> tuple[str, ...]:
+    """The sums and spreads of `column` that come out the same to the last bit in whatever order rows are added."""
+    if column.type == "int":
+        return "sum", "avg", "var", "stddev"
+    whole = column.type == "bigint" or column.type.startswith("decimal")
+    return ("sum", "avg") if whole or (column.coarse and not column.approximate) else ()
+
+
+_WIDGETS: tuple[Callable[[_Drawing, str], None], ...] = (
+    _Drawing.map, _Drawing.flat_map, _Drawing.filter, _Drawing.split, _Drawing.extract, _Drawing.aggregate,
+    _Drawing.distinct, _Drawing.join, _Drawing.join, _Drawing.union, _Drawing.batch,
+)  # fmt: skip

@@ -26,6 +26,8 @@ SELDOM = 8
 """How much less a variant is wanted after each time that it was run."""
 DEPTH = 5
 """How far from a variant that cannot be run yet it is looked for what might help."""
+WAYS = 8
+"""Among how many blocks it is chosen which to make next."""
 KEPT = 0.5
 """The share of results that are written even if nothing needs them."""
 
@@ -77,6 +79,18 @@ class Driver:
             self.step(chosen, keep=True)
             left = {label: some for label, some in left.items() if not any(self.ran[v.name] for v in some)}
         return set(left)
+
+    def mix(self, steps: int) -> None:
+        """Take up to `steps` steps towards blocks that reflect several snapshots of one input."""
+
+        def wanted(block: Block) -> bool:
+            return not single(block) and self.laboratory.judge.knows(block)
+
+        for _ in range(steps):
+            ways = self.laboratory.towards(wanted, WAYS)
+            if not ways:
+                return
+            self.step(self.random.choice(ways), keep=True)
 
     def step(self, invocation: Invocation, *, keep: bool = False) -> None:
         """Run one invocation; a weak delta is applied at once if the base it starts from is there."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -27,6 +27,7 @@ from olston.scheduler.candidates import Candidates
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.network import Variant
 from olston.scheduler.plan import NO_STEPS, Entry, Invocation, Ledger
+from olston.scheduler.planner import search
 from olston.scheduler.settled import Settled
 from olston.session import clone
 from olston.step import Inline, Stored, linked, operand, run
@@ -105,20 +106,45 @@ class Laboratory:
         But for deltas that fit one base only and start where snapshots mix: equal provenance does not tell then
         whether it is that base (see the counterexamples).
         """
-        generate = Candidates(
-            self.network, Bounds(self.network, self.history), Ledger(), frozenset(self.network.inputs)
-        )
-        settled = Settled()
+        generate, settled = self._candidates(), Settled()
         settled.keys = frozenset()
         found: dict[int, Invocation] = {}
         for made in self.blocks.values():
             entry = Entry(made.block, NO_STEPS, 0.0)
             settled.add(entry)
             for result in generate(entry, settled):
-                invocation = result.made_by or self._chain(result)
+                invocation = self._invocation(result)
                 if everything or not any(map(_ambiguous, invocation.operands)):
                     found[id(invocation)] = invocation
         return list(found.values())
+
+    def towards(self, wanted: Callable[[Block], bool], most: int) -> list[Invocation]:
+        """For up to `most` blocks that are `wanted` and not there, the cheapest first, a next step on the way to it."""
+        generate, found = self._candidates(), list[Entry]()
+
+        def legal(entry: Entry, settled: Settled) -> list[Entry]:
+            return [e for e in generate(entry, settled) if not any(_ambiguous(o.block) for o in e.operands)]
+
+        def enough(entry: Entry) -> bool:
+            if wanted(entry.block) and entry.block.key not in self.blocks:
+                found.append(entry)
+            return len(found) == most
+
+        search([m.block for m in self.blocks.values()], legal, lambda _: True, enough)
+        return [self._next(entry) for entry in found]
+
+    def _next(self, entry: Entry) -> Invocation:
+        """What can be run now of all that makes `entry`."""
+        for read in entry.operands:
+            if read.block.key not in self.blocks:
+                return self._next(read)
+        return self._invocation(entry)
+
+    def _candidates(self) -> Candidates:
+        return Candidates(self.network, Bounds(self.network, self.history), Ledger(), frozenset(self.network.inputs))
+
+    def _invocation(self, entry: Entry) -> Invocation:
+        return entry.made_by or self._chain(entry)
 
     def run(self, invocation: Invocation, *, inline: bool = False, keep: bool = True) -> tuple[Made, ...]:
         """Run and compare; with `inline`, what need not be written is made within the job.

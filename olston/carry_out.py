@@ -8,94 +8,132 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston import events
 from olston.attempt import new_attempt
-from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, PlanRecord, StepRecord
-from olston.errors import OlstonError, StoreError
-from olston.feed import Feed
+from olston.errors import LeaseLost, OlstonError, StepError, StoreError
 from olston.fuse import source_of, step_of, unwritten
-from olston.operators.columns import View
-from olston.provenance import Stamp
-from olston.published import Published
-from olston.scheduler.decide import Decision
-from olston.scheduler.dispatch import dispatch
+from olston.lease import Lease
+from olston.planning import Planned
+from olston.scheduler.dispatch import Dispatch
 from olston.scheduler.network import Variant
 from olston.scheduler.plan import Invocation
-from olston.session import Sessions
 from olston.state import State, record
-from olston.step import Stored, operand, run
-from olston.store import Store
+from olston.worker import Handover, Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from sqlmodel import Session, SQLModel
+
+    from olston.step import Stored
+    from olston.workflow import Workflow
 
 ATTEMPTS = 2
 """Times that a step is tried before the planner is asked for another way."""
 
 
-@dataclass(frozen=True)
-class Done:
-    """A step that was carried out."""
-
-    name: str
-    seconds: float
-    expected: float
-    results: tuple[Block, ...]
-
-
 class Overtaken(Exception):
-    """Somebody else delivered first; the catalog follows, and what is left to do must be planned again."""
-
-
-class StepFailed(Exception):
-    """A step that failed every time it was tried; `avoidable` are the variants in it that could be planned around."""
-
-    def __init__(self, avoidable: frozenset[str], error: OlstonError) -> None:
-        super().__init__(str(error))
-        self.avoidable, self.error = avoidable, error
+    """Somebody else delivered first; what is left to do must be planned again."""
 
 
 @dataclass
 class Execution:
-    """One plan being carried out. Steps run in threads, each with a session that is lent to it."""
+    """One plan being carried out. `step` runs in threads; all else belongs to the loop."""
 
     catalog: Catalog
-    store: Store
-    sessions: Sessions
+    work: Work
+    lease: Lease
+    workflow: Workflow
+    planned: Planned
     state: State
     digests: Mapping[str, str]
     clock: Callable[[], int]
     plan: str = field(default_factory=new_attempt)
-    done: list[Done] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    errors: dict[int, Exception] = field(default_factory=dict)
+    """Why steps failed, by their position."""
+    lost: BaseException | None = None
+    """Why the catalog could not be told how a step ended."""
 
-    def run(self, decision: Decision, evidence: Mapping[str, Any], now: Stamp) -> list[Done]:
-        """Carry out `decision`; raises `StepFailed` for the first step that could not be done."""
-        workflow = self.store.workflow
-        feeds = {name for name, output in workflow.outputs.items() if output.feed}
-        pinned = {name for w in workflow.widgets.values() if w.keep for name in (m.name for m in w.makes())}
-        self._within = unwritten(decision.steps, feeds | pinned, self.state.network.read)
-        with self.catalog.transaction() as db:
-            db.add(
-                PlanRecord(
-                    id=self.plan, workflow=workflow.name, now=int(now), due=list(decision.due), cost=decision.cost,
-                    evidence=dict(evidence), made_at=self.clock(),
-                )
-            )  # fmt: skip
-        written = [s for s in decision.steps if s.is_delivery or s.results[0].key not in self._within]
-        dispatch(written, self._within, self._step)
-        return self.done
+    def __post_init__(self) -> None:
+        steps = self.planned.decision.steps
+        feeds = {name for name, output in self.workflow.outputs.items() if output.feed}
+        pinned = {m.name for w in self.workflow.widgets.values() if w.keep for m in w.makes()}
+        self._within = unwritten(steps, feeds | pinned, self.state.network.read)
+        written = [s for s in steps if s.is_delivery or s.results[0].key not in self._within]
+        self.dispatch = Dispatch(written, self._within)
+        self._running: dict[int, str] = {}
+        self._lock = threading.Lock()
 
-    def _step(self, invocation: Invocation) -> None:
+    @property
+    def due(self) -> tuple[str, ...]:
+        return self.planned.decision.due
+
+    def begin(self, db: Session, evidence: Mapping[str, Any]) -> None:
+        """Record the plan."""
+        decision = self.planned.decision
+        db.add(
+            PlanRecord(
+                id=self.plan, workflow=self.workflow.name, now=int(self.planned.now), due=list(decision.due),
+                cost=decision.cost, evidence=dict(evidence), made_at=self.clock(),
+            )
+        )  # fmt: skip
+
+    def step(self, position: int) -> None:
+        """Carry out one step; how it ended is an event in the same transaction that makes its results exist."""
         for remaining in reversed(range(ATTEMPTS)):
             try:
-                return self._try(invocation)
-            except OlstonError as error:
+                return self._try(position)
+            except LeaseLost:
+                return None
+            except Overtaken:
+                return self._ended(position, events.FAILED, {"overtaken": True})
+            except Exception as error:
                 if not remaining:
-                    variants = [i.operator for i in self._all(invocation) if isinstance(i.operator, Variant)]
-                    avoidable = frozenset(v.name for v in variants if v.signature.incremental)
-                    raise StepFailed(avoidable, error) from error
+                    self.errors[position] = error
+                    return self._ended(position, events.FAILED, self._failure(position, error))
+
+    def abandon(self) -> None:
+        """Stop the jobs of the steps that run; they fail."""
+        with self._lock:
+            running = list(self._running.values())
+        for attempt in running:
+            self.work.abandon(attempt)
+
+    def concerns(self, arrival: Mapping[str, Any]) -> bool:
+        """Whether an arrival came after the plan was made, where its outputs would see it."""
+        inputs = {i for o in self.due for i in self.state.network.inputs[o]}
+        return arrival["stamp"] > self.planned.now and not inputs.isdisjoint(arrival["channels"])
+
+    @property
+    def variants(self) -> frozenset[str]:
+        """The names of the variants that the plan uses."""
+        return frozenset(str(s.operator) for s in self.planned.decision.work)
+
+    def outputs_behind(self, position: int) -> frozenset[str]:
+        """The outputs of the plan that need the step."""
+        step = self.dispatch.steps[position]
+        channel = step.operands[-1].channel if step.is_delivery else step.results[0].channel
+        return frozenset(o for o in self.due if channel in self.state.network.upstream(o))
+
+    def _failure(self, position: int, error: Exception) -> dict[str, Any]:
+        variants = [i.operator for i in self._all(self.dispatch.steps[position]) if isinstance(i.operator, Variant)]
+        return {
+            "avoidable": sorted({v.name for v in variants if v.signature.incremental}),
+            "error": error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}",
+            "code": error.code if isinstance(error, OlstonError) else StepError.code,
+        }
+
+    def _ended(self, position: int, kind: str, about: Mapping[str, Any]) -> None:
+        try:
+            with self.catalog.transaction() as db:
+                self._happen(db, position, kind, about)
+        except LeaseLost:
+            return
+
+    def _happen(self, db: Session, position: int, kind: str, about: Mapping[str, Any]) -> None:
+        self.lease.check(db)
+        told = {"plan": self.plan, "position": position, **about}
+        events.happen(db, self.workflow.name, kind, told, self.clock())
 
     def _all(self, invocation: Invocation) -> Iterator[Invocation]:
         """A step and all that is done within it."""
@@ -111,108 +149,94 @@ class Execution:
             return " + ".join([*within, invocation.operator.name])
         return f"{' '.join(within)} → {invocation.operator.channel}".strip()
 
-    def _expected(self, invocation: Invocation) -> float:
-        return sum(i.cost for i in self._all(invocation))
-
-    def _try(self, invocation: Invocation) -> None:
-        attempt, name = new_attempt(), self._called(invocation)
+    def _try(self, position: int) -> None:
+        invocation, attempt = self.dispatch.steps[position], new_attempt()
         tried = StepRecord(
-            attempt=attempt, plan=self.plan, workflow=self.store.workflow.name, name=name, state="running",
-            operands=[str(b) for b in invocation.operands], results=[str(b) for b in invocation.results],
-            expected_seconds=self._expected(invocation), expected_rows=sum(b.rows for b in invocation.results),
-            started_at=self.clock(),
+            attempt=attempt, plan=self.plan, workflow=self.workflow.name, name=self._called(invocation),
+            state="running", operands=[str(b) for b in invocation.operands],
+            results=[str(b) for b in invocation.results],
+            expected_seconds=sum(i.cost for i in self._all(invocation)),
+            expected_rows=sum(b.rows for b in invocation.results), started_at=self.clock(),
         )  # fmt: skip
         with self.catalog.transaction() as db:
+            self.lease.check(db)
             db.add(tried)
+        with self._lock:
+            self._running[position] = attempt
         started = time.perf_counter()
         try:
-            with self.sessions.lent() as session:
-                act = self._deliver if invocation.is_delivery else self._make
-                made = act(session, invocation, attempt)
-        except OlstonError as error:
+            made, tried.rows = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
+        except Exception as error:
             tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
                 db.merge(tried)
             raise
+        finally:
+            with self._lock:
+                self._running.pop(position, None)
         tried.state, tried.seconds = "done", time.perf_counter() - started
-        tried.rows = sum(b.rows for b in made[0])
-        with self._lock, self.catalog.transaction() as db:
-            db.merge(tried)
-            for row in made[1]:
-                db.add(row)
-            for block in made[0]:  # made anew: the one before leaves planning
-                known = self.state.stored.get(block.key)
-                old = db.get(BlockRecord, known.block.id) if known and known.block.id != block.id else None
-                if old is not None:
-                    old.live = False
-        made[2]()
-        self.done.append(Done(name, tried.seconds, tried.expected_seconds, tuple(made[0])))
+        try:
+            with self.catalog.transaction() as db:
+                self._happen(db, position, events.FINISHED, {})
+                db.merge(tried)
+                for row in made:
+                    db.merge(row)
+        except LeaseLost:  # what it made stays unknown; it did run, and that is kept
+            tried.state = "superseded"
+            with self.catalog.transaction() as db:
+                db.merge(tried)
+            raise
 
-    def _make(
-        self, session: SparkSession, invocation: Invocation, attempt: str
-    ) -> tuple[list[Block], list[Any], Callable[[], None]]:
+    def _make(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], float]:
         step = step_of(invocation, self.state.find, self._within)
-        made = run(self.store, session, step, attempt)
-        rows = [record(self.state, s, step.name, self.digests, self.clock()) for s in made]
+        made = self.work.make(step, attempt)
+        rows: list[SQLModel] = []
+        for stored in made:
+            rows += self._supersede(stored)
+            rows.append(record(self.state, stored, step.name, self.digests, self.clock()))
+            self.state.stored[stored.block.key] = stored
+        return rows, sum(s.block.rows for s in made)
 
-        def publish() -> None:
-            for stored in made:
-                self.state.stored[stored.block.key] = stored
+    def _supersede(self, stored: Stored) -> Iterator[SQLModel]:
+        """What was made before of the same provenance leaves planning."""
+        known = self.state.stored.get(stored.block.key)
+        if known is not None and known.block.id and known.block.id != stored.block.id:
+            with self.catalog.look() as db:
+                old = db.get(BlockRecord, known.block.id)
+            if old is not None:
+                old.live = False
+                yield old
 
-        return [s.block for s in made], rows, publish
-
-    def _follow(self, session: SparkSession, output: str) -> None:
-        """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""
-        version: int | None = None
-        if self.store.workflow.outputs[output].feed:
-            *_, fed = Feed(self.store, output).after(session)
-            number, content, block, digest = fed.number, fed.content, fed.stored.block.id, ""
-        else:
-            held = Published(self.store, output).held(session)
-            assert held is not None
-            number, content, block, digest = held.number, held.content, held.block, held.digest
-            version = held.version
-        with self.catalog.transaction() as db:
-            db.merge(
-                DeliveryRecord(
-                    workflow=self.store.workflow.name, output=output, number=number, block=block, digest=digest,
-                    content=self.state.pack(output, content) or [], delivered_at=self.clock(), version=version,
-                )
-            )  # fmt: skip
-
-    def _deliver(
-        self, session: SparkSession, invocation: Invocation, attempt: str
-    ) -> tuple[list[Block], list[Any], Callable[[], None]]:
+    def _deliver(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], float]:
         given, content = invocation.operands[-1], invocation.results[0].target
         output = given.channel
         source = source_of(given, self.state.find, self._within)
         last = self.state.deliveries.get(output)
         number = last.number + 1 if last else 1
-        version: int | None = None
+        handover = Handover(output, source, content, number, self.digests[output])
         try:
-            if self.store.workflow.outputs[output].feed:
-                assert isinstance(source, Stored)
-                Feed(self.store, output).deliver(session, source, content, number, attempt)
-            else:
-                rows = operand(self.store, session, source, View.PUBLIC)
-                digest = self.digests[output]
-                version = (
-                    Published(self.store, output)
-                    .deliver(session, source.block, rows, content, number, attempt, digest)
-                    .version
-                )
+            version = self.work.deliver(handover, attempt)
         except StoreError as error:
             if error.code == "NUMBER_TAKEN":
-                self._follow(session, output)
+                self._follow(output)
                 raise Overtaken(str(error)) from error
             raise
-        delivery = DeliveryRecord(
-            workflow=self.store.workflow.name, output=output, number=number, block=source.block.id or attempt,
-            content=self.state.pack(output, content) or [], digest=self.digests[output], delivered_at=self.clock(),
-            version=version,
+        delivery = self._delivered(output, number, content, source.block.id or attempt, self.digests[output], version)
+        self.state.holds[output], self.state.deliveries[output] = content, delivery
+        return [delivery], source.block.rows
+
+    def _follow(self, output: str) -> None:
+        """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""
+        held = self.work.held(output)
+        row = self._delivered(output, held.number, held.content, held.block, held.digest, held.version)
+        with self.catalog.transaction() as db:
+            self.lease.check(db)
+            db.merge(row)
+
+    def _delivered(
+        self, output: str, number: int, content: Any, block: str, digest: str, version: int | None
+    ) -> DeliveryRecord:
+        return DeliveryRecord(
+            workflow=self.workflow.name, output=output, number=number, block=block, digest=digest,
+            content=self.state.pack(output, content) or [], delivered_at=self.clock(), version=version,
         )  # fmt: skip
-
-        def publish() -> None:
-            self.state.holds[output], self.state.deliveries[output] = content, delivery
-
-        return [source.block], [delivery], publish

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olston import ingest as arriving
 from olston import reading
 from olston import session as sessions
 from olston import state as states
+from olston.arrive import arrive
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
-from olston.carry_out import Execution, Overtaken, StepFailed
 from olston.catalog import Catalog
-from olston.catalog.records import ArrivalRecord, ChannelRecord, DeliveryRecord, WorkflowRecord
+from olston.catalog.records import ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
-from olston.constraints import Staleness
 from olston.definition import digests
 from olston.duration import Duration, microseconds
-from olston.errors import IngestError, StoreError, unknown
+from olston.errors import IngestError, PausedError, StepError, StoreError, unknown
 from olston.feed import Feed
-from olston.maintain import fold, retire
 from olston.operators.columns import View, see
+from olston.planning import Demand, Planning
 from olston.provenance import Stamp
 from olston.published import Published
 from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
-from olston.scheduler.decide import Decision, decide
 from olston.scheduler.explain import explain
 from olston.scheduler.network import Network
-from olston.scheduler.problem import Problem
-from olston.state import State
-from olston.status import history, status
+from olston.scheduling import Scheduling
+from olston.serve import serve
+from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
 from olston.timeline import History
 from olston.vacuum import Vacuumed, vacuum
+from olston.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,6 +68,8 @@ class Engine:
         self._catalog = Catalog(catalog or f"sqlite:///{self.home}/catalog.db")
         self._digests = digests(workflow)
         self._owns_session = False
+        self._typed = True
+        """Whether the catalog knows the columns of all channels."""
         self._drifting = self._define()
         workflow.check()
 
@@ -111,21 +112,9 @@ class Engine:
             return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
 
     def _arrive(self, waves: list[arriving.Arrived], offered_at: int) -> list[Block]:
-        blocks = []
         with self._catalog.transaction() as db:
-            state = self._load(db)
-            stamp = state.next_stamp(self._now)
-            for wave in waves:
-                stored = wave.at(stamp, state.timelines[wave.channel].newest)
-                state.timelines[wave.channel].arrive(stamp)
-                blocks.append(stored.block)
-                db.add(
-                    ArrivalRecord(
-                        workflow=self.workflow.name, channel=wave.channel, stamp=int(stamp), offered_at=offered_at,
-                        block=stored.block.id,
-                    )
-                )  # fmt: skip
-                db.add(states.record(state, stored, "", self._digests, self._now))
+            blocks = arrive(db, self._planning, waves, offered_at, self.now)
+        self._scheduling.wake()
         return blocks
 
     # promises
@@ -133,89 +122,59 @@ class Engine:
     def refresh(self, *outputs: str, full: bool = False) -> Report:
         """Plan and run until nothing is due; named outputs are brought up to date whatever their bounds say.
 
-        With `full` everything upstream is computed anew from the sources, and the content is replaced.
+        With `full` everything upstream is computed anew from the sources, and the content is replaced. If another
+        scheduler serves the workflow, it is asked to, and waited for.
         """
-        named = self._named(outputs, full)
-        report, excluded = Report(), frozenset[str]()
-        demanded = bool(named)
-        while True:
-            state, now = self._begin_plan()
-            problem, decision = self._decide(state, now, named, demanded, full, excluded)
-            if decision.infeasible is not None:
-                raise decision.infeasible.error()
-            if not any(s.is_delivery for s in decision.steps):
-                return report
-            execution = Execution(self._catalog, self.store, self._sessions, state, self._digests, self._clock.now)
-            try:
-                execution.run(decision, explain(problem, decision).to_json(), now)
-            except Overtaken:
-                report = report.with_plan(execution.done, {})
-                continue
-            except StepFailed as failure:
-                report = report.with_plan(execution.done, {})
-                if failure.avoidable <= excluded:
-                    raise failure.error from failure.error.__cause__
-                excluded |= failure.avoidable
-                continue
-            report = report.with_plan(execution.done, decision.holds_after)
-            demanded = False
-            retire(self._catalog, state, self._digests, self._clock.now)
-            fold(self._catalog, self.store, self._sessions, state)
+        self._refuse_paused()
+        command = self._scheduling.command({"refresh": self._named(outputs, full), "full": full})
+        answer, error = self._scheduling.fulfil(command)
+        if error is not None:
+            raise error
+        if "error" in answer:
+            raise StepError(answer["error"], code=answer["code"])
+        with self._catalog.look() as db:
+            return report(db, self._planning.load(db), answer.get("plans", []))
 
     def plan(self, *outputs: str, full: bool = False) -> PlanOf:
         """What `refresh` would do, and why; runs nothing and needs no Spark."""
         named = self._named(outputs, full)
         with self._catalog.look() as db:
-            state = self._load(db)
-        now = state.now(self._now)
-        problem, decision = self._decide(state, now, named, bool(named), full, frozenset())
-        return PlanOf(decision, explain(problem, decision) if decision.due else None, now)
+            state = self._planning.load(db)
+        demand = Demand(tuple(named), full) if named else None
+        planned = self._planning.plan(state, state.now(self.now), demand)
+        evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
+        return PlanOf(planned.decision, evidence, planned.now)
 
-    def _decide(
-        self, state: State, now: Stamp, named: list[str], demanded: bool, full: bool, excluded: frozenset[str]
-    ) -> tuple[Problem, Decision]:
-        """The plan for what is due, or for what is demanded.
+    def serve(self, *, stop: threading.Event | None = None) -> None:
+        """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.
 
-        An output that holds nothing is filled with the newest there is: a bound says how old content may become, and
-        nobody wants it to begin old. If that cannot be done, within the bounds.
+        While another scheduler serves the workflow, it waits.
         """
-        problem = state.problem(now, self._network.without(excluded) if excluded else self._network)
-        if demanded:
-            sought = self._demanded(problem, named, full)
-            return sought, decide(sought, due=named)
-        due = [o for o in problem.due() if not named or o in named]
-        empty = [o for o in due if problem.holds[o] is None]
-        if empty:
-            sought = self._demanded(problem, empty, False)
-            filled = decide(sought, due=due)
-            if filled.infeasible is None:
-                return sought, filled
-        return problem, decide(problem, due=due)
+        serve(self, self._scheduling, stop or threading.Event())
+
+    def pause(self) -> None:
+        """Begin nothing until `resume`; what runs finishes. Data may go on arriving."""
+        self._pause(True)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._pause(False)
+
+    def _pause(self, paused: bool) -> None:
+        with self._catalog.transaction() as db:
+            record = db.get(WorkflowRecord, self.workflow.name)
+            assert record is not None
+            record.paused = paused
+        self._scheduling.command({"pause": paused})
+
+    def _refuse_paused(self) -> None:
+        with self._catalog.look() as db:
+            record = db.get(WorkflowRecord, self.workflow.name)
+        if record is not None and record.paused:
+            raise PausedError(f"workflow {self.workflow.name!r}: is paused; resume it first.")
 
     def _named(self, outputs: tuple[str, ...], full: bool) -> list[str]:
         return [self._output(o) for o in outputs] or (list(self.workflow.outputs) if full else [])
-
-    def _begin_plan(self) -> tuple[State, Stamp]:
-        """The state to plan on, and its `now`, which no later arrival will be stamped with."""
-        with self._catalog.transaction() as db:
-            state = self._load(db)
-            now = state.now(self._now)
-            record = db.get(WorkflowRecord, self.workflow.name)
-            assert record is not None
-            record.planned_at = max(record.planned_at, int(now))
-            return state, now
-
-    def _demanded(self, problem: Problem, outputs: list[str], full: bool) -> Problem:
-        """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""
-        network = problem.network
-        fresh = [Staleness(o, i, 0) for o in outputs for i in range(len(network.inputs[o]))]
-        others = [s for s in network.staleness if s.channel not in outputs]
-        variants = tuple(v for v in network.variants if not (full and v.foreign and v.signature.incremental))
-        demanded = Network(network.inputs, variants, network.outputs, (*others, *fresh), network.inconsistency)
-        if not full:
-            return replace(problem, network=demanded)
-        blocks = {c: b for c, b in problem.blocks.items() if self.workflow.channels[c].is_source}
-        return replace(problem, network=demanded, blocks=blocks, holds={**problem.holds, **dict.fromkeys(outputs)})
 
     def vacuum(self, older_than: Duration = "1 day", *, dry_run: bool = False) -> list[Vacuumed]:
         """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
@@ -241,13 +200,13 @@ class Engine:
         found, moment = self.workflow.channel(channel), reading.moment(at)
         with self._catalog.look() as db:
             if isinstance(moment, str):
-                source: Stored | Inline = reading.block(db, self._load(db), found.name, moment)
+                source: Stored | Inline = reading.block(db, self._planning.load(db), found.name, moment)
             elif found.name in self.workflow.outputs:
                 delivery = reading.delivery(db, self.workflow.name, found.name, moment)
                 return self._held(delivery, moment is not None)
             else:
                 source = reading.content(
-                    db, self._load(db), self.workflow, self._digests, found.name, moment, self._now
+                    db, self._planning.load(db), self.workflow, self._digests, found.name, moment, self.now
                 )
         return operand(self.store, self._session, source, View.PUBLIC).rows
 
@@ -263,19 +222,19 @@ class Engine:
         found, moment = self.workflow.channel(channel), reading.moment(at)
         assert not isinstance(moment, str)
         with self._catalog.look() as db:
-            state = self._load(db)
+            state = self._planning.load(db)
             if found.name in self.workflow.outputs:
                 delivery = reading.delivery(db, self.workflow.name, found.name, moment)
                 content = state.unpack(found.name, delivery.content)
             else:
-                shown = reading.content(db, state, self.workflow, self._digests, found.name, moment, self._now)
+                shown = reading.content(db, state, self.workflow, self._digests, found.name, moment, self.now)
                 content = shown.block.target
-        return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self._now)))
+        return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self.now)))
 
     def status(self) -> StatusOf:
         """Every output with its freshness and consistency against each bound; needs no Spark."""
         with self._catalog.look() as db:
-            return status(db, self._load(db), self.workflow, self._now)
+            return status(db, self._planning.load(db), self.workflow, self.now)
 
     def history(self, limit: int = 20) -> HistoryOf:
         """The last steps that were tried, with what they were expected to cost and what they did; needs no Spark."""
@@ -292,7 +251,8 @@ class Engine:
         return Feed(self.store, name)
 
     @property
-    def _now(self) -> int:
+    def now(self) -> int:
+        """The time by the engine's clock."""
         return self._clock.now()
 
     # what it stands on
@@ -329,14 +289,30 @@ class Engine:
                 assert record is not None
                 record.columns = made.schemas.public(name).simpleString()
                 record.drifting = self.workflow.channels[name].widget in made.schemas.drifting
+        self._typed = True
         return made
+
+    @property
+    def _planning(self) -> Planning:
+        return Planning(self.workflow, self._network, self._digests)
 
     @cached_property
     def _network(self) -> Network:
         return compile_workflow(self.workflow, ENGINE, self._drifting)
 
-    def _load(self, db: Any) -> State:
-        return states.load(db, self.workflow.name, self._network, self._digests, self.workflow.sources)
+    @cached_property
+    def _worker(self) -> Worker:
+        return Worker(self.store, self._sessions)
+
+    @cached_property
+    def _scheduling(self) -> Scheduling:
+        return Scheduling(self._catalog, self.workflow.name, self._sure_planning, lambda: self._worker, self._clock.now)
+
+    def _sure_planning(self) -> Planning:
+        """For plans that are carried out: types of columns decide which variants are right, and Spark knows them."""
+        if not self._typed:
+            _ = self.store
+        return self._planning
 
     def _define(self) -> frozenset[str]:
         """Make the catalog know this definition; returns the aggregates that are known to drift."""
@@ -347,11 +323,13 @@ class Engine:
             for name, digest in self._digests.items():
                 known = db.get(ChannelRecord, (self.workflow.name, name))
                 if known is None:
-                    db.add(ChannelRecord(workflow=self.workflow.name, name=name, digest=digest))
+                    known = ChannelRecord(workflow=self.workflow.name, name=name, digest=digest)
+                    db.add(known)
                 elif known.digest != digest:
                     known.digest, known.columns, known.drifting = digest, None, False
                 elif known.drifting and (widget := self.workflow.channels[name].widget):
                     drifting.add(widget)
+                self._typed = self._typed and known.columns is not None
         return frozenset(drifting)
 
     def _output(self, name: str) -> str:

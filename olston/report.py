@@ -19,8 +19,6 @@ from olston.timeline import History
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from olston.carry_out import Done
-
 
 class Shown(ABC):
     """An answer that can be printed: plain text by `print`, a table in a notebook."""
@@ -149,11 +147,6 @@ class Report(Shown):
     steps: tuple[tuple[str, float, float], ...] = ()
     delivered: Mapping[str, Provenance] = field(default_factory=dict)
     plans: int = 0
-
-    def with_plan(self, done: Sequence[Done], delivered: Mapping[str, Provenance]) -> Report:
-        """Together with another plan that was carried out."""
-        steps = tuple((d.name, d.expected, d.seconds) for d in done)
-        return Report(self.steps + steps, {**self.delivered, **delivered}, self.plans + 1)
 
     @property
     def seconds(self) -> float:

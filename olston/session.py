@@ -106,16 +106,26 @@ class Sessions:
         self._idle: SimpleQueue[SparkSession] = SimpleQueue()
 
     @contextmanager
-    def lent(self) -> Iterator[SparkSession]:
-        """A session that nobody else uses meanwhile."""
+    def lent(self, group: str | None = None, description: str = "") -> Iterator[SparkSession]:
+        """A session that nobody else uses meanwhile; the jobs of `group` can be cancelled, and are shown with it."""
         try:
             session = self._idle.get_nowait()
         except Empty:
             session = clone(self._parent)
+        context = self._parent.sparkContext
+        if group is not None:
+            context.setJobGroup(group, description, interruptOnCancel=True)
         try:
             yield session
         finally:
+            if group is not None:
+                for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+                    context.setLocalProperty(name, None)  # type: ignore[arg-type]
             self._idle.put(session)
+
+    def cancel(self, group: str) -> None:
+        """Let the jobs of `group` that run now fail."""
+        self._parent.sparkContext.cancelJobGroup(group)
 
 
 def check(session: SparkSession) -> None:

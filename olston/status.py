@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, select
 
-from olston.catalog.records import StepRecord, WorkflowRecord
+from olston.catalog.records import PlanRecord, StepRecord, WorkflowRecord
 from olston.provenance import Provenance, Stamp
-from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, StatusOf, Tried
+from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf, Tried
 from olston.scheduler.explain import slack
 from olston.scheduler.problem import Problem
 from olston.state import State
@@ -46,6 +46,16 @@ def _failure(db: Session, workflow: str) -> str | None:
         select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc()).limit(1)
     ).first()
     return last.error if last is not None and last.state == "failed" else None
+
+
+def report(db: Session, state: State, plans: Sequence[str]) -> Report:
+    """What the plans named did."""
+    steps = db.exec(
+        select(StepRecord).where(col(StepRecord.plan).in_(plans), StepRecord.state == "done").order_by("attempt")
+    )
+    due = {o for p in db.exec(select(PlanRecord).where(col(PlanRecord.id).in_(plans))) for o in p.due}
+    held = {o: content for o, content in state.holds.items() if o in due and content is not None}
+    return Report(tuple((s.name, s.expected_seconds, s.seconds or 0.0) for s in steps), held, len(plans))
 
 
 def history(db: Session, workflow: str, limit: int) -> HistoryOf:

@@ -1,47 +1,54 @@
-"""Dispatching: the steps of a plan run as soon as what they read is there, independent ones at the same time."""
+"""Dispatching: the steps of a plan are begun as soon as what they read is there, independent ones at the same time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 
 from olston.block import Block
 from olston.scheduler.plan import Invocation
 
-WORKERS = 4
-"""Steps that run at the same time; Spark shares its cores among them."""
 
+class Dispatch:
+    """A plan that is being carried out: which of its steps can be begun, and which were.
 
-def dispatch(
-    steps: Sequence[Invocation],
-    within: Mapping[tuple[object, ...], Invocation],
-    execute: Callable[[Invocation], None],
-    workers: int = WORKERS,
-) -> None:
-    """Run `steps`, which are in an order in which they can run; the results `within` are made by those that read them.
-
-    If one fails, those that run are let finish, no other is begun, and the first failure is raised.
+    `steps` are in an order in which they can run; the results `within` are made by those that read them.
     """
-    waits = _dependencies(steps, within)
-    done: set[int] = set()
-    running: dict[Future[None], int] = {}
-    failure: BaseException | None = None
-    with ThreadPoolExecutor(workers, thread_name_prefix="olston-step") as pool:
-        begun: set[int] = set()
-        while len(done) < len(steps):
-            if failure is None:
-                for i in [i for i, needs in enumerate(waits) if i not in begun and needs <= done]:
-                    begun.add(i)
-                    running[pool.submit(execute, steps[i])] = i
-            if not running:
-                break
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                i = running.pop(future)
-                failure = failure or future.exception()
-                done.add(i)
-    if failure is not None:
-        raise failure
+
+    def __init__(self, steps: Sequence[Invocation], within: Mapping[tuple[object, ...], Invocation]) -> None:
+        self.steps = tuple(steps)
+        self._waits = _dependencies(steps, within)
+        self._begun: set[int] = set()
+        self._done: set[int] = set()
+        self._stopped = False
+
+    def begin(self) -> list[int]:
+        """The positions of the steps that can be begun now; they count as begun."""
+        if self._stopped:
+            return []
+        ready = [i for i, needs in enumerate(self._waits) if i not in self._begun and needs <= self._done]
+        self._begun |= set(ready)
+        return ready
+
+    def finished(self, position: int) -> None:
+        self._done.add(position)
+
+    def stop(self) -> None:
+        """Begin nothing more; what runs is let finish."""
+        self._stopped = True
+
+    @property
+    def running(self) -> frozenset[int]:
+        return frozenset(self._begun - self._done)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every step was done."""
+        return len(self._done) == len(self.steps)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing runs, and nothing will be begun."""
+        return self.complete or (self._stopped and not self.running)
 
 
 def _dependencies(steps: Sequence[Invocation], within: Mapping[tuple[object, ...], Invocation]) -> list[set[int]]:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from tests import postgresql
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from olston.catalog import Catalog
 
 # It still finds faults and takes longer than the gate allows: OLSTON_EQUALITY=1 python -m pytest tests/equality
 collect_ignore = [] if os.environ.get("OLSTON_EQUALITY") else ["equality"]
@@ -44,3 +49,26 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     running = session.start(settings, app="olston tests")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    with postgresql.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new catalog may be, on each kind of database in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/deep/catalog.db"
+    return postgresql.database(request.getfixturevalue("postgresql_server"))
+
+
+@pytest.fixture
+def catalog(url: str) -> Iterator[Catalog]:
+    from olston.catalog import Catalog
+
+    made = Catalog(url)
+    yield made
+    made.close()

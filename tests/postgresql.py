@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -51,3 +52,15 @@ def server() -> Iterator[str]:
     finally:
         call("pg_ctl", "-D", data, "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def database(url: str) -> str:
+    """The URL of a new database on the server of `url`."""
+    from sqlalchemy import create_engine
+
+    name = f"olston_{secrets.token_hex(4)}"
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    engine.dispose()
+    return url.rpartition("/")[0] + "/" + name

@@ -124,7 +124,7 @@ class StepRecord(SQLModel, table=True):
 
 
 class EventRecord(SQLModel, table=True):
-    """Something that happened, in the order in which it did; handled once."""
+    """Something that happened, in the order in which it did; handled once. A command is answered when it is done."""
 
     __tablename__ = "event"
     __table_args__ = (
@@ -137,6 +137,8 @@ class EventRecord(SQLModel, table=True):
     about: dict[str, Any] = _json()
     happened_at: int = _moment()
     handled: bool = False
+    answered: bool = False
+    answer: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
 
 
 class LeaseRecord(SQLModel, table=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,21 +16,6 @@ from sqlmodel import SQLModel, select
 from olston.catalog import Catalog, catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.errors import CatalogError
-from tests.postgresql import server
-
-
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    with server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/deep/catalog.db"
-    found: str = request.getfixturevalue("postgresql")
-    return found
 
 
 def test_a_new_catalog_has_every_table_as_declared(url: str) -> None:

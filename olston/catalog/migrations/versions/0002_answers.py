@@ -1,0 +1,16 @@
+"""Commands are answered."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("event", sa.Column("answered", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("event", sa.Column("answer", sa.JSON(), nullable=True))

@@ -1,0 +1,113 @@
+"""The lease: one scheduler holds a workflow at a time, by a number that grows with every holder (DESIGN 7).
+
+Whatever a scheduler writes to the catalog it writes in a transaction that checks the number, so one that lost the
+lease without knowing, because it slept or was cut off, changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from contextlib import suppress
+
+from sqlmodel import Session
+
+from olston.catalog import Catalog
+from olston.catalog.records import LeaseRecord
+from olston.errors import LeaseLost, OlstonError
+
+SECONDS = 30.0
+"""How long a lease lasts unless it is renewed."""
+
+
+class Lease:
+    """The right of one scheduler to act for a workflow. Times are those of the machine, whatever the clock says."""
+
+    def __init__(self, catalog: Catalog, workflow: str, seconds: float = SECONDS) -> None:
+        self._catalog, self._workflow, self._seconds = catalog, workflow, seconds
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.fence: int | None = None
+        """The number of this holder; `None` while it holds nothing."""
+        self._released = threading.Event()
+
+    def take(self) -> bool:
+        """Hold the workflow, if nobody does, or the holder let it expire, or its process is dead on this machine."""
+        with self._catalog.transaction() as db:
+            known = db.get(LeaseRecord, self._workflow)
+            if known is None:
+                known = LeaseRecord(workflow=self._workflow, holder="", fence=0, expires_at=0)
+            elif known.holder and known.expires_at > _now() and not _is_dead(known.holder):
+                return False
+            known.holder, known.fence, known.expires_at = self.holder, known.fence + 1, self._expiry()
+            db.add(known)
+            fence = known.fence
+        self.fence = fence
+        self._released = threading.Event()
+        threading.Thread(target=self._keep, args=(self._released,), name="olston-lease", daemon=True).start()
+        return True
+
+    def check(self, db: Session) -> None:
+        """Fails if another scheduler has taken over: nothing of this transaction may count then."""
+        known = db.get(LeaseRecord, self._workflow)
+        if self.fence is None or known is None or known.fence != self.fence:
+            by = known.holder if known is not None and known.holder else "another scheduler"
+            raise LeaseLost(
+                f"workflow {self._workflow!r}: {by} has taken over; this scheduler stops, and what it was about to "
+                "record is left out."
+            )
+
+    def release(self) -> None:
+        """Let go, so that the next scheduler need not wait."""
+        self._released.set()
+        if self.fence is None:
+            return
+        with suppress(OlstonError), self._catalog.transaction() as db:
+            known = db.get(LeaseRecord, self._workflow)
+            if known is not None and known.fence == self.fence:
+                known.holder, known.expires_at = "", 0
+        self.fence = None
+
+    def owner(self) -> str | None:
+        """Who holds the workflow now."""
+        with self._catalog.look() as db:
+            known = db.get(LeaseRecord, self._workflow)
+        held = known is not None and known.holder and known.expires_at > _now()
+        return known.holder if known is not None and held else None
+
+    def _keep(self, released: threading.Event) -> None:
+        """Renew until released or lost. A catalog that cannot be reached for a while is tried again."""
+        while not released.wait(self._seconds / 3):
+            try:
+                with self._catalog.transaction() as db:
+                    self.check(db)
+                    known = db.get(LeaseRecord, self._workflow)
+                    assert known is not None
+                    known.expires_at = self._expiry()
+            except LeaseLost:
+                return
+            except Exception:
+                continue
+
+    def _expiry(self) -> int:
+        return _now() + int(self._seconds * 1e6)
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether the process of a holder on this machine has ended; of another machine nothing is known."""
+    host, pid, _ = holder.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

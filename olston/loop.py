@@ -1,0 +1,332 @@
+"""The loop: events are handled in order, and what is due is planned and carried out (DESIGN 7).
+
+Each event is handled in one transaction, once; the loop itself never waits for a job. Events say that something
+happened; what is true stands in the catalog, so whatever a loop that was killed had in mind, the next one finds out.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from olston import events
+from olston.carry_out import Execution
+from olston.catalog import Catalog
+from olston.catalog.records import EventRecord, WorkflowRecord
+from olston.errors import CatalogError, OlstonError, PausedError
+from olston.lease import Lease
+from olston.maintain import fold, long, retire
+from olston.planning import Demand, Planned, Planning
+from olston.provenance import Stamp
+from olston.scheduler.explain import explain
+from olston.scheduler.rest import Rests
+from olston.state import State
+from olston.step import Stored
+from olston.worker import Work
+
+POLL = 0.5
+"""Seconds after which the log is looked at although nobody said that something happened."""
+SECOND = 1_000_000
+
+log = logging.getLogger("olston")
+
+
+@dataclass
+class Asked:
+    """A command to refresh: some outputs, or what is due. `met` once a plan for it was carried out."""
+
+    event: int
+    demand: Demand
+    met: bool
+    plans: list[str] = field(default_factory=list)
+
+
+class Loop:
+    """The scheduler of one workflow, while it holds the lease.
+
+    `submit` runs a function in another thread; `planning` gives the definition as it is now known.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        planning: Callable[[], Planning],
+        work: Callable[[], Work],
+        lease: Lease,
+        clock: Callable[[], int],
+        submit: Callable[[Callable[[], None]], Any],
+    ) -> None:
+        self._catalog, self._planning, self._work = catalog, planning, work
+        self._lease, self._clock, self._submit = lease, clock, submit
+        self.woken = threading.Event()
+        self.answers: dict[int, dict[str, Any]] = {}
+        """What came of the commands that were carried out here, by their number."""
+        self.errors: dict[int, Exception] = {}
+        """Why commands failed, by their number."""
+        self._name = planning().workflow.name
+        self._asked: list[Asked] = []
+        self._execution: Execution | None = None
+        self._interrupted = False
+        self._failures: list[EventRecord] = []
+        self._outputs, self._variants = Rests(), Rests()
+        self._reasons: dict[str, Exception] = {}
+        self._ahead: dict[str, tuple[float, float]] = {}
+        self._folding: set[str] = set()
+        self._stopping = False
+        self._changed = True
+        self.next: float | None = None
+        """The moment at which something has to be done although nothing happened."""
+        with catalog.transaction() as db:
+            lease.check(db)
+            for event in events.unanswered(db, self._name):
+                self._ask(event)
+
+    # turning
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Turn until told to stop."""
+        while not until():
+            if not self.turn():
+                self.woken.wait(POLL)
+                self.woken.clear()
+
+    def turn(self) -> bool:
+        """Handle all that happened, then do what follows from it; whether there was anything."""
+        now = self._clock()
+        if self.next is not None and self.next <= now:
+            self.next = None
+            with self._catalog.transaction() as db:
+                events.happen(db, self._name, events.DEADLINE, {}, now)
+        handled = False
+        while self._handle_next():
+            handled = True
+        if self._execution is not None and self._execution.lost is not None:
+            raise CatalogError(
+                f"catalog {self._catalog.url}: could not be told how a step ended: {self._execution.lost} "
+                "The step will be done again by the next scheduler."
+            ) from self._execution.lost
+        return self._advance() or handled
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing is asked for."""
+        return self._execution is None and not self._asked and not self._folding and not self._changed
+
+    @property
+    def running(self) -> bool:
+        """Whether a job runs."""
+        return bool(self._folding) or (self._execution is not None and bool(self._execution.dispatch.running))
+
+    def stop(self) -> None:
+        """Begin nothing more; what runs may finish."""
+        self._stopping = True
+        if self._execution is not None:
+            self._execution.dispatch.stop()
+
+    def abandon(self) -> None:
+        """Let what runs fail: nothing that was readable changes by it."""
+        if self._execution is not None:
+            self._execution.abandon()
+
+    # events
+
+    def _handle_next(self) -> bool:
+        with self._catalog.look() as db:
+            if events.pending(db, self._name) is None:
+                self._lease.check(db)
+                return False
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            event = events.pending(db, self._name)
+            if event is None:
+                return False
+            event.handled = True
+        self._handle(event)
+        return True
+
+    def _handle(self, event: EventRecord) -> None:
+        execution = self._execution
+        if event.kind == events.COMMAND:
+            self._ask(event)
+        elif event.kind == events.ARRIVAL:
+            # a plan that follows an interrupted one is left alone: arrivals without end must not stop deliveries
+            if execution is not None and execution.concerns(event.about) and not self._interrupted:
+                execution.dispatch.stop()
+                self._interrupted = True
+            self._changed = True
+        elif event.kind == events.DEADLINE:
+            self._changed = True
+        elif execution is not None and event.about["plan"] == execution.plan:
+            execution.dispatch.finished(event.about["position"])
+            if event.kind == events.FAILED:
+                execution.dispatch.stop()
+                self._failures.append(event)
+
+    def _ask(self, event: EventRecord) -> None:
+        assert event.id is not None
+        self._changed = True
+        if "refresh" not in event.about:  # pause and resume stand in the catalog already
+            if event.about.get("pause") and self._execution is not None:
+                self._execution.dispatch.stop()
+            self._answer(event.id, {})
+            return
+        self._outputs.end()
+        self._variants.end()
+        outputs = tuple(event.about["refresh"])
+        self._asked.append(Asked(event.id, Demand(outputs, bool(event.about.get("full"))), met=not outputs))
+
+    def _answer(self, event: int, answer: dict[str, Any]) -> None:
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            events.answer(db, event, answer)
+        self.answers[event] = answer
+
+    # what follows
+
+    def _advance(self) -> bool:
+        did = False
+        if self._execution is not None:
+            did = self._begin_steps(self._execution)
+            if self._execution.dispatch.ended:
+                self._end(self._execution)
+                did = True
+        if self._execution is None and self._changed and not self._folding and not self._stopping:
+            self._plan()
+            did = True
+        return did
+
+    def _begin_steps(self, execution: Execution) -> bool:
+        ready = execution.dispatch.begin()
+        for position in ready:
+            self._submit(partial(self._in_thread, execution, position))
+        return bool(ready)
+
+    def _in_thread(self, execution: Execution, position: int) -> None:
+        try:
+            execution.step(position)
+        except BaseException as error:
+            execution.lost = error
+        self.woken.set()
+
+    def _plan(self) -> None:
+        """Plan what is asked for, else what is due, and begin; if there is nothing, know when there will be."""
+        planning = self._planning()
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            state, now = planning.begin(db, self._clock())
+            record = db.get(WorkflowRecord, self._name)
+            paused = record is not None and record.paused
+        self._changed = False
+        if paused:
+            self.next = None
+            return self._refuse(PausedError(f"workflow {self._name!r}: is paused; nothing is run until it is resumed."))
+        asked = self._asked[0] if self._asked else None
+        resting, excluded = self._outputs.at(now), self._variants.at(now)
+        if asked is not None and not asked.met:
+            planned = planning.plan(state, now, asked.demand, excluded=excluded)
+        else:
+            only = asked.demand.outputs or None if asked is not None else None
+            soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in resting}
+            planned = planning.plan(state, now, only=only, without=resting, excluded=excluded, soon=soon)
+        if planned.decision.infeasible is not None:
+            return self._give_up(planned.decision.infeasible.outputs, planned.decision.infeasible.error(), now)
+        if not any(s.is_delivery for s in planned.decision.steps):
+            return self._nothing(planning, state, now, asked)
+        self._begin(planning, state, planned, asked)
+
+    def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:
+        execution = Execution(
+            self._catalog, self._work(), self._lease, planning.workflow, planned, state, planning.digests, self._clock
+        )
+        evidence = explain(planned.problem, planned.decision).to_json()
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            execution.begin(db, evidence)
+        if asked is not None:
+            asked.plans.append(execution.plan)
+        self._execution = execution
+        self._begin_steps(execution)
+
+    def _nothing(self, planning: Planning, state: State, now: Stamp, asked: Asked | None) -> None:
+        """Nothing is to be done: say so to who asked, and find out when there will be something."""
+        if asked is not None:
+            self._asked.remove(asked)
+            failed = [e for o, e in self._reasons.items() if o in self._outputs.at(now)]
+            if failed and not asked.demand.outputs:
+                return self._fail(asked, failed[0])
+            self._answer(asked.event, {"plans": asked.plans})
+            self._changed = True
+            return
+        moments = planning.deadlines(state, now, without=self._outputs.at(now))
+        self._ahead = moments
+        ends = [end for rests in (self._outputs, self._variants) if (end := rests.next_end(now)) is not None]
+        # what could not be done at its moment is not tried at every turn
+        coming = [max(moment, now + SECOND) for moment, _ in moments.values()] + ends
+        self.next = min(coming, default=None)
+
+    def _end(self, execution: Execution) -> None:
+        self._execution, self._changed = None, True
+        if execution.dispatch.complete and not self._failures:
+            self._interrupted = False
+            self._outputs.end(execution.due)
+            self._variants.end(execution.variants)
+            if self._asked and execution.plan in self._asked[0].plans:
+                self._asked[0].met = True
+            state, planning = execution.state, self._planning()
+            with self._catalog.transaction() as db:
+                self._lease.check(db)
+                retire(db, state, planning.digests, self._clock())
+            for stored in long(state):
+                self._folding.add(stored.block.id)
+                self._submit(partial(self._fold, stored))
+        for failure in self._failures:
+            self._failed(execution, failure)
+        self._failures = []
+
+    def _failed(self, execution: Execution, event: EventRecord) -> None:
+        """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
+        asked_since = self._asked and execution.plan not in self._asked[0].plans
+        if event.about.get("overtaken") or asked_since:
+            return
+        now, position = execution.planned.now, event.about["position"]
+        avoidable = set(event.about["avoidable"]) - self._variants.at(now)
+        if avoidable:
+            self._variants.begin(avoidable, now)
+            for output in execution.outputs_behind(position):
+                self._reasons[output] = execution.errors[position]
+        else:
+            self._give_up(execution.outputs_behind(position), execution.errors[position], now)
+
+    def _give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> None:
+        """There is no other way to `outputs`; the error of the step that forced it says more than that."""
+        excluded = self._variants.at(now)
+        told = {o: self._reasons.get(o, error) if excluded else error for o in outputs}
+        self._reasons.update(told)
+        self._outputs.begin(outputs, now)
+        self._changed = True
+        if self._asked and (self._asked[0].demand.outputs and set(self._asked[0].demand.outputs) & set(outputs)):
+            self._fail(self._asked.pop(0), next(iter(told.values())))
+
+    def _refuse(self, error: OlstonError) -> None:
+        while self._asked:
+            self._fail(self._asked.pop(0), error)
+
+    def _fail(self, asked: Asked, error: Exception) -> None:
+        self.errors[asked.event] = error
+        message = error.message if isinstance(error, OlstonError) else str(error)
+        code = error.code if isinstance(error, OlstonError) else None
+        self._answer(asked.event, {"plans": asked.plans, "error": message, "code": code})
+        self._changed = True
+
+    def _fold(self, stored: Stored) -> None:
+        try:
+            fold(self._catalog, self._work(), stored)
+        except Exception as error:  # the base is as readable as before, and will be found long again
+            log.warning("%s: could not be folded: %s", stored.block, error)
+        finally:
+            self._folding.discard(stored.block.id)
+            self.woken.set()

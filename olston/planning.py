@@ -1,0 +1,132 @@
+"""What to do now: what is due or demanded, decided on what the catalog says (DESIGN 2 and 7). Needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from olston import state as states
+from olston.catalog.records import WorkflowRecord
+from olston.constraints import Staleness
+from olston.provenance import Stamp
+from olston.scheduler.decide import Decision, decide
+from olston.scheduler.network import Network
+from olston.scheduler.problem import Problem
+from olston.state import State
+
+if TYPE_CHECKING:
+    from sqlmodel import Session
+
+    from olston.workflow import Workflow
+
+EARLY = 1.5
+"""How many times the expected duration of its plan an output is refreshed before a bound would break."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Outputs to bring to the newest snapshots whatever their bounds say; `full`: from the sources alone."""
+
+    outputs: tuple[str, ...]
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A decision, the problem it answers, and the moment at which it was made."""
+
+    problem: Problem
+    decision: Decision
+    now: Stamp
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Planning for one definition of a workflow."""
+
+    workflow: Workflow
+    network: Network
+    digests: Mapping[str, str]
+
+    def load(self, db: Session) -> State:
+        """What the catalog says at this moment."""
+        return states.load(db, self.workflow.name, self.network, self.digests, self.workflow.sources)
+
+    def begin(self, db: Session, clock: Stamp) -> tuple[State, Stamp]:
+        """The state to plan on, and its `now`, which no later arrival will be stamped with."""
+        state = self.load(db)
+        now = state.now(clock)
+        record = db.get(WorkflowRecord, self.workflow.name)
+        assert record is not None
+        record.planned_at = max(record.planned_at, int(now))
+        return state, now
+
+    def plan(
+        self,
+        state: State,
+        now: Stamp,
+        demand: Demand | None = None,
+        *,
+        only: Collection[str] | None = None,
+        without: Collection[str] = (),
+        excluded: Collection[str] = (),
+        soon: Mapping[str, float] | None = None,
+    ) -> Planned:
+        """The plan for what is demanded, else for what is due among `only`, but for the outputs `without`.
+
+        `excluded` are variants that must not be used; `soon` are outputs that count as due although their bounds break
+        only after so many microseconds, while their plan would run.
+        An output that holds nothing is filled with the newest there is: a bound says how old content may become, and
+        nobody wants it to begin old. If that cannot be done, within the bounds.
+        """
+        network = self.network.without(excluded) if excluded else self.network
+        problem = state.problem(now, network)
+        if demand is not None:
+            sought = self._demanded(problem, demand.outputs, demand.full)
+            return Planned(sought, decide(sought, due=demand.outputs), now)
+        due = problem.due()
+        if ahead := max((span for output, span in (soon or {}).items() if output not in due), default=0):
+            problem = state.problem(now + int(ahead) + 1, network)
+            due = problem.due()
+        due = tuple(o for o in due if o not in without and (only is None or o in only))
+        empty = [o for o in due if problem.holds[o] is None]
+        if empty:
+            sought = self._demanded(problem, empty, full=False)
+            filled = decide(sought, due=due)
+            if filled.infeasible is None:
+                return Planned(sought, filled, now)
+        return Planned(problem, decide(problem, due=due), now)
+
+    def deadlines(
+        self, state: State, now: Stamp, without: Collection[str] = (), most: int = 4
+    ) -> dict[str, tuple[Stamp, float]]:
+        """When to begin refreshing outputs that are kept now so that they stay so, and how long before the bound
+        breaks that is; of the `most` that break soonest.
+        """
+        problem = state.problem(now)
+        bounds = problem.bounds()
+        breaks: list[tuple[Stamp, str]] = []
+        for output in self.network.outputs:
+            held = problem.holds[output]
+            moment = None if held is None or output in without else bounds.breaks_at(output, held)
+            if moment is not None:
+                breaks.append((moment, output))
+        found: dict[str, tuple[Stamp, float]] = {}
+        for moment, output in sorted(breaks)[:most]:
+            plan = decide(state.problem(max(moment, now) + 1), due=[output])
+            span = EARLY * 1e6 * plan.cost
+            found[output] = (moment - int(span), span)
+        return found
+
+    def _demanded(self, problem: Problem, outputs: Sequence[str], full: bool) -> Problem:
+        """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""
+        network = problem.network
+        fresh = [Staleness(o, i, 0) for o in outputs for i in range(len(network.inputs[o]))]
+        others = [s for s in network.staleness if s.channel not in outputs]
+        variants = tuple(v for v in network.variants if not (full and v.foreign and v.signature.incremental))
+        demanded = Network(network.inputs, variants, network.outputs, (*others, *fresh), network.inconsistency)
+        if not full:
+            return replace(problem, network=demanded)
+        blocks = {c: b for c, b in problem.blocks.items() if self.workflow.channels[c].is_source}
+        return replace(problem, network=demanded, blocks=blocks, holds={**problem.holds, **dict.fromkeys(outputs)})

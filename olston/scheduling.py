@@ -1,0 +1,132 @@
+"""Who turns the loop: a caller that waits for its refresh, or a server until it is told to stop (DESIGN 7)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from olston import events
+from olston.catalog import Catalog
+from olston.catalog.records import EventRecord
+from olston.errors import LeaseLost
+from olston.lease import Lease
+from olston.loop import Loop
+from olston.planning import Planning
+from olston.worker import Work
+
+WORKERS = 4
+"""Steps that run at the same time; Spark shares its cores among them."""
+GRACE = 30.0
+"""Seconds that steps which run are given to finish before they are abandoned."""
+WAIT = 0.1
+"""Seconds between two looks at what another scheduler made of a command."""
+
+
+class Scheduling:
+    """The part of an engine that schedules. It holds the lease only while it turns the loop."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        workflow: str,
+        planning: Callable[[], Planning],
+        work: Callable[[], Work],
+        clock: Callable[[], int],
+    ) -> None:
+        self._catalog, self._workflow, self._planning, self._work, self._clock = (
+            catalog, workflow, planning, work, clock,
+        )  # fmt: skip
+        self._turning = threading.Lock()
+        self._loop: Loop | None = None
+        self.lease = Lease(catalog, workflow)
+
+    def command(self, about: Mapping[str, Any]) -> int:
+        """Ask whoever schedules for something; returns the number of the command."""
+        with self._catalog.transaction() as db:
+            event = events.happen(db, self._workflow, events.COMMAND, about, self._clock())
+        self.wake()
+        assert event.id is not None
+        return event.id
+
+    def wake(self) -> None:
+        """Let the loop look at the log now, if it turns here."""
+        loop = self._loop
+        if loop is not None:
+            loop.woken.set()
+
+    def fulfil(self, command: int) -> tuple[dict[str, Any], Exception | None]:
+        """What came of a command, and the failure itself if it happened here.
+
+        It is carried out here if nobody else schedules; otherwise the one who does is waited for.
+        """
+        while True:
+            with self._catalog.look() as db:
+                known = db.get(EventRecord, command)
+            if known is not None and known.answered:
+                return known.answer or {}, None
+            with self._leading() as loop:
+                if loop is not None:
+                    loop.run(lambda: command in loop.answers)
+                    return loop.answers[command], loop.errors.get(command)
+            time.sleep(WAIT)
+
+    def serve(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:
+        """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn."""
+        while not stop.is_set():
+            with self._leading() as loop:
+                if loop is not None:
+
+                    def over(loop: Loop = loop) -> bool:
+                        turned(loop)
+                        return stop.is_set()
+
+                    try:
+                        loop.run(over)
+                    except LeaseLost:
+                        continue
+            stop.wait(WAIT)
+
+    @contextmanager
+    def _leading(self) -> Iterator[Loop | None]:
+        """A loop while this scheduler holds the workflow, else none. At the end what runs finishes or is abandoned."""
+        if not self._turning.acquire(blocking=False):
+            yield None
+            return
+        try:
+            if not self.lease.take():
+                yield None
+                return
+            pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="olston-step")
+            try:
+                self._loop = loop = Loop(
+                    self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit
+                )
+                try:
+                    yield loop
+                finally:
+                    self._wind_up(loop)
+            finally:
+                self._loop = None
+                pool.shutdown(wait=True)
+                self.lease.release()
+        finally:
+            self._turning.release()
+
+    def _wind_up(self, loop: Loop) -> None:
+        """Let what runs finish, and record it; after a while abandon it."""
+        loop.stop()
+        given_up_at = time.monotonic() + GRACE
+        try:
+            while loop.running:
+                if time.monotonic() > given_up_at:
+                    loop.abandon()
+                    given_up_at = time.monotonic() + GRACE
+                if not loop.turn():
+                    loop.woken.wait(WAIT)
+                    loop.woken.clear()
+        except LeaseLost:
+            loop.abandon()

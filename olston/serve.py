@@ -1,0 +1,69 @@
+"""Serving: the loop turns until it is told to stop, and the clock has its say (DESIGN 7)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from olston.loop import Loop
+from olston.scheduling import Scheduling
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    from olston.engine import Engine
+
+
+def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None:
+    """Keep the promises of a workflow until `stop`, SIGTERM or Ctrl-C."""
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    jobs = BackgroundScheduler(timezone=UTC)
+    waking = _Waking(engine, jobs)
+    with _signals(stop, scheduling):
+        jobs.start()
+        try:
+            scheduling.serve(stop, waking)
+        finally:
+            jobs.shutdown(wait=False)
+
+
+class _Waking:
+    """Keeps one date job at the next moment at which the loop has something to do."""
+
+    def __init__(self, engine: Engine, jobs: BackgroundScheduler) -> None:
+        self._engine, self._jobs = engine, jobs
+        self._moment: float | None = None
+
+    def __call__(self, loop: Loop) -> None:
+        if loop.next == self._moment:
+            return
+        self._moment = loop.next
+        if loop.next is not None:
+            at = datetime.now(UTC) + timedelta(microseconds=max(0.0, loop.next - self._engine.now))
+            self._jobs.add_job(
+                loop.woken.set, "date", run_date=at, id="wake", replace_existing=True, misfire_grace_time=None
+            )
+
+
+@contextmanager
+def _signals(stop: threading.Event, scheduling: Scheduling) -> Iterator[None]:
+    """In the main thread, SIGTERM and SIGINT mean stop."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def told(*_: Any) -> None:
+        stop.set()
+        scheduling.wake()
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

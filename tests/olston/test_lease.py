@@ -1,0 +1,70 @@
+"""One scheduler at a time, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from olston.catalog import Catalog
+from olston.errors import LeaseLost
+from olston.lease import Lease
+
+
+def test_a_second_scheduler_waits_until_the_first_lets_go(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "w"), Lease(catalog, "w")
+    assert first.take()
+    assert first.owner() == second.owner() == first.holder
+    assert not second.take()
+    first.release()
+    assert second.owner() is None
+    assert second.take()
+    second.release()
+
+
+def test_workflows_are_held_apart(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "a"), Lease(catalog, "b")
+    assert first.take()
+    assert second.take()
+    first.release()
+    second.release()
+
+
+def test_a_lease_that_expired_is_taken_over_and_its_holder_finds_out(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "w", seconds=0.2), Lease(catalog, "w")
+    assert first.take()
+    first._released.set()  # as if its process slept: it is not renewed
+    time.sleep(0.3)
+    assert second.take()
+    assert second.fence == (first.fence or 0) + 1
+    with catalog.transaction() as db, pytest.raises(LeaseLost, match="has taken over"):
+        first.check(db)
+    first.release()
+    assert second.owner() == second.holder, "who lost it cannot give it away"
+    second.release()
+
+
+def test_a_lease_is_renewed_while_it_is_held(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "w", seconds=1.0), Lease(catalog, "w")
+    assert first.take()
+    time.sleep(2.5)
+    assert not second.take()
+    first.release()
+
+
+def test_the_lease_of_a_process_that_was_killed_here_need_not_expire(catalog: Catalog, url: str) -> None:
+    code = (
+        "import sys, time\nfrom olston.catalog import Catalog\nfrom olston.lease import Lease\n"
+        "assert Lease(Catalog(sys.argv[1]), 'w').take()\nprint('taken', flush=True)\ntime.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "taken\n"
+        mine = Lease(catalog, "w")
+        assert not mine.take()
+        process.kill()
+        process.wait()
+    assert mine.take()
+    mine.release()

@@ -1,0 +1,352 @@
+"""The loop, with work that is only pretended: every order in which things can happen, and what must hold in each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from sqlmodel import select
+
+import olston as ol
+from olston import events
+from olston.arrive import arrive
+from olston.catalog import Catalog
+from olston.catalog.records import BlockRecord, EventRecord, LeaseRecord, StepRecord, WorkflowRecord
+from olston.content import Content, Part
+from olston.definition import digests
+from olston.errors import LeaseLost
+from olston.ingest import Arrived
+from olston.lease import Lease
+from olston.loop import Loop
+from olston.planning import Planning
+from olston.scheduler.compile import compile_workflow
+from olston.scheduler.cost import ENGINE
+from tests.pretended import Pretended, Threads
+
+START = 1_700_000_000_000_000
+HOUR = 3_600_000_000
+
+
+def search() -> ol.Workflow:
+    """Figure 1 of the paper, and a dashboard that may be an hour old."""
+    wf = ol.Workflow("search")
+    pages = wf.source("pages", "url string, site string, content string")
+    clicks = wf.source("clicks", "user string, site string")
+    digests_ = pages.map("digests", lambda df: df)
+    scores = clicks.distinct("pairs").aggregate("counts", by="site", clicks=ol.count()).map("scores", lambda df: df)
+    output = digests_.join("output", scores, on="site")
+    wf.output(output)
+    wf.bound_staleness(output, 0, 0)
+    wf.bound_staleness(scores, 0, "1 day")
+    wf.bound_inconsistency(output, "1 week")
+    dashboard = pages.aggregate("dashboard", by="site", n=ol.count())
+    wf.output(dashboard)
+    wf.bound_staleness(dashboard, 0, "1 hour")
+    return wf
+
+
+class Stage:
+    """A catalog, a clock, and schedulers that come and go."""
+
+    def __init__(self, url: str, wf: ol.Workflow | None = None, seed: int = 0) -> None:
+        self.random = Random(seed)
+        self.wf = wf or search()
+        self.clock = ol.ManualClock(START)
+        self.catalog = Catalog(url)
+        self.planning = Planning(self.wf, compile_workflow(self.wf, ENGINE), digests(self.wf))
+        self.failing: set[str] = set()
+        self.work = Pretended(fails=lambda name: name in self.failing)
+        self.threads = Threads(self.random)
+        self.handled: Counter[int] = Counter()
+        self.waves = 0
+        with self.catalog.transaction() as db:
+            db.add(WorkflowRecord(name=self.wf.name))
+        self.lease = Lease(self.catalog, self.wf.name)
+        self.loop = self.begin()
+
+    def begin(self) -> Loop:
+        """A new scheduler takes over; what the one before had running goes on in its threads."""
+        self.lease = Lease(self.catalog, self.wf.name)
+        with self.catalog.transaction() as db:  # as if the lease of the one before had expired
+            known = db.get(LeaseRecord, self.wf.name)
+            if known is not None:
+                known.expires_at = 0
+        assert self.lease.take()
+        self.loop = Loop(
+            self.catalog, lambda: self.planning, lambda: self.work, self.lease, self.clock.now, self.threads.submit
+        )
+        handle = self.loop._handle
+
+        def counted(event: EventRecord) -> None:
+            assert event.id is not None
+            self.handled[event.id] += 1
+            handle(event)
+
+        self.loop._handle = counted  # type: ignore[method-assign]
+        return self.loop
+
+    def arrive(self, *channels: str) -> None:
+        waves = []
+        for channel in channels:
+            self.waves += 1
+            part = Part(f"channels/{channel}", f"wave{self.waves}", "Δ⁺", 10, 100, channel, plain=True)
+            waves.append(Arrived(channel, "Δ⁺", Content(None, (part,)), 10, f"wave{self.waves}"))
+        with self.catalog.transaction() as db:
+            arrive(db, self.planning, waves, self.clock.now(), self.clock.now())
+
+    def command(self, **about: Any) -> int:
+        with self.catalog.transaction() as db:
+            event = events.happen(db, self.wf.name, events.COMMAND, about, self.clock.now())
+        assert event.id is not None
+        return event.id
+
+    def pause(self, paused: bool) -> None:
+        with self.catalog.transaction() as db:
+            record = db.get(WorkflowRecord, self.wf.name)
+            assert record is not None
+            record.paused = paused
+        self.command(pause=paused)
+
+    def settle(self, most: int = 1_000) -> None:
+        """Let everything run to its end."""
+        for _ in range(most):
+            if not self.loop.turn() and not self.threads.run_one():
+                return
+        raise AssertionError("it never comes to rest")
+
+    @property
+    def events(self) -> list[EventRecord]:
+        with self.catalog.look() as db:
+            return list(db.exec(select(EventRecord)))
+
+    @property
+    def steps(self) -> list[StepRecord]:
+        with self.catalog.look() as db:
+            return list(db.exec(select(StepRecord).order_by("attempt")))
+
+    @property
+    def due(self) -> list[str]:
+        with self.catalog.look() as db:
+            state = self.planning.load(db)
+        return list(state.problem(state.now(self.clock.now())).due())
+
+    def holds(self, output: str, i: int) -> float:
+        return max(self.work.content(output)[i])
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(f"sqlite:///{tmp_path}/catalog.db")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_the_order_no_event_is_lost_or_handled_twice_and_nothing_stands_still(seed: int, url: str) -> None:
+    stage, random = Stage(url, seed=seed), Random(seed)
+    asked: list[int] = []
+
+    def act() -> None:
+        match random.choices(
+            ["arrive", "turn", "run", "advance", "ask", "fail", "mend", "takeover", "pause", "resume"],
+            [25, 30, 30, 8, 2, 2, 3, 1, 0.5, 2],
+        )[0]:
+            case "arrive":
+                stage.arrive(*random.choice([("pages",), ("clicks",), ("pages", "clicks")]))
+            case "turn":
+                stage.loop.turn()
+            case "run":
+                stage.threads.run_one()
+            case "advance":
+                stage.clock.advance(random.choice(["1 s", "10 min", "2 hours", "3 days"]))
+            case "ask":
+                names = random.choice([[], ["output"], ["dashboard"], ["output", "dashboard"]])
+                asked.append(stage.command(refresh=names, full=random.random() < 0.3 and bool(names)))
+            case "fail":
+                stage.failing.add(
+                    random.choice(["digests.incremental", "output.async_left", "→ output", "pairs.batch"])
+                )
+            case "mend":
+                stage.failing.clear()
+            case "takeover":
+                stage.begin()
+            case "pause":
+                stage.pause(True)
+            case "resume":
+                stage.pause(False)
+
+    while len(stage.events) < 250:
+        for _ in range(20):
+            act()
+    stage.failing.clear()
+    stage.pause(False)
+    asked.append(stage.command(refresh=[]))
+    stage.settle()
+
+    assert all(e.handled for e in stage.events)
+    assert set(stage.handled.values()) == {1}
+    assert set(stage.handled) == {e.id for e in stage.events}
+    answers = {e.id: e.answer for e in stage.events if e.kind == events.COMMAND}
+    assert all(answer is not None for answer in answers.values())
+    assert "error" not in (answers[asked[-1]] or {})
+    assert not stage.due
+    for output, held in stage.work.delivered.items():
+        assert [h.number for h in held] == list(range(1, len(held) + 1)), output
+    stage.lease.release()
+
+
+def test_a_plan_is_made_again_when_data_arrives_in_the_middle_but_not_for_ever(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    delivered = len(stage.work.delivered["output"])
+    for _ in range(60):  # a wave with every step that ends
+        stage.clock.advance("1 s")
+        stage.arrive("clicks")
+        stage.arrive("pages")
+        stage.loop.turn()
+        stage.threads.run_one()
+    assert len(stage.work.delivered["output"]) > delivered + 5
+    stage.lease.release()
+
+
+def test_an_arrival_elsewhere_does_not_disturb_a_plan(tmp_path: Path) -> None:
+    wf = ol.Workflow("two")
+    for name in ("a", "b"):
+        wf.output(wf.source(f"{name}s", "k string").aggregate(name, by="k", n=ol.count()))
+        wf.bound_staleness(name, 0, 0)
+    stage = Stage(f"sqlite:///{tmp_path}/catalog.db", wf)
+    stage.settle()
+    stage.arrive("as")
+    stage.loop.turn()
+    execution = stage.loop._execution
+    assert execution is not None
+    stage.arrive("bs")
+    stage.loop.turn()
+    assert not execution.dispatch._stopped
+    stage.settle()
+    assert not stage.due
+    stage.lease.release()
+
+
+def test_the_loop_wakes_before_a_bound_breaks_by_the_time_its_plan_takes(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    arrived = stage.clock.now()
+    stage.settle()
+    before = stage.holds("dashboard", 0)
+    assert before < arrived  # it may be an hour old, so nothing was done about it yet
+    assert stage.loop.next is not None
+    breaks = arrived + HOUR
+    assert breaks - 60_000_000 < stage.loop.next < breaks
+    stage.clock.advance((int(stage.loop.next) - stage.clock.now()) / 1e6)
+    assert not stage.due
+    stage.settle()
+    assert stage.holds("dashboard", 0) == arrived
+    stage.lease.release()
+
+
+def test_a_variant_that_fails_is_planned_around_and_tried_again_later(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.failing = {"digests.incremental"}
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    stage.settle()
+    assert not stage.due
+    failed = [s for s in stage.steps if s.state == "failed"]
+    assert len(failed) == 2, "it is tried twice"
+    stage.failing.clear()
+    stage.work.made.clear()
+    stage.clock.advance("2 min")
+    stage.arrive("pages")
+    stage.settle()
+    assert any("digests.incremental" in name for name in stage.work.made), "the rest of it is over"
+    stage.lease.release()
+
+
+def test_an_output_that_cannot_be_refreshed_rests_and_does_not_hold_up_the_others(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.failing = {"→ output"}
+    stage.clock.advance("2 hours")
+    stage.arrive("pages")
+    arrived = stage.clock.now()
+    stage.clock.advance("2 hours")
+    stage.settle()
+    assert stage.due == ["output"]
+    assert stage.holds("dashboard", 0) == arrived
+    tried = len(stage.steps)
+    stage.settle()
+    assert len(stage.steps) == tried, "it rests"
+    assert stage.loop.next is not None
+    stage.failing.clear()
+    stage.clock.advance("1 hour")
+    stage.settle()
+    assert not stage.due
+    stage.lease.release()
+
+
+def test_a_command_that_cannot_be_carried_out_is_answered_with_the_reason(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.failing = {"→ output"}
+    asked = stage.command(refresh=["output"])
+    stage.settle()
+    assert "→ output: failed" in stage.loop.answers[asked]["error"]
+    stage.failing.clear()
+    again = stage.command(refresh=["output"])
+    stage.settle()
+    assert "error" not in stage.loop.answers[again]
+    stage.lease.release()
+
+
+def test_while_paused_nothing_is_begun_and_who_asks_is_told(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.pause(True)
+    asked = stage.command(refresh=["output"])
+    stage.settle()
+    assert not stage.steps
+    assert "paused" in stage.loop.answers[asked]["error"]
+    stage.pause(False)
+    stage.settle()
+    assert not stage.due
+    stage.lease.release()
+
+
+def test_what_a_scheduler_does_after_it_lost_the_lease_counts_for_nothing(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.loop.turn()
+    old, left_behind = stage.loop, list(stage.threads.waiting)
+    assert left_behind
+    stage.threads.waiting.clear()
+    stage.begin()
+    stage.settle()
+    blocks = _blocks(stage)
+    for function in left_behind:
+        function()
+    assert _blocks(stage) == blocks
+    with pytest.raises(LeaseLost, match="has taken over"):
+        old.turn()
+    stage.settle()
+    assert not stage.due
+    stage.lease.release()
+
+
+def test_a_delivery_that_another_made_first_is_followed_and_planned_again(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    last = stage.work.held("output")
+    stage.work.delivered["output"].append(type(last)(2, last.content, "elsewhere", last.digest, 1))
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    stage.settle()
+    assert stage.work.held("output").number == 3
+    assert not stage.due
+    stage.lease.release()
+
+
+def _blocks(stage: Stage) -> set[str]:
+    with stage.catalog.look() as db:
+        return {b.id for b in db.exec(select(BlockRecord)) if b.live}

@@ -1,0 +1,85 @@
+"""Work that is only pretended, so that thousands of events can be gone through: no Spark, nothing written.
+
+What it says of itself is what Spark would: blocks with identities, contents and counts, numbered deliveries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from olston.block import BASE, Block
+from olston.content import Anchor, Content, Part
+from olston.errors import StepError, StoreError
+from olston.provenance import Provenance
+from olston.step import Inline, Step, Stored
+from olston.worker import Handover, Held
+
+
+@dataclass
+class Pretended:
+    """Keeps what consumers hold; `fails` says whether an attempt at a step, or at a delivery, fails."""
+
+    fails: Callable[[str], bool] = lambda _: False
+    delivered: dict[str, list[Held]] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+
+    def make(self, step: Step, attempt: str) -> tuple[Stored, ...]:
+        self._run(_names(step))
+        return tuple(self._written(b, f"{attempt}.{i}") for i, b in enumerate(step.results))
+
+    def _run(self, names: list[str]) -> None:
+        for name in names:
+            if self.fails(name):
+                raise StepError(f"{name}: failed, as it was told to.")
+        self.made += names
+
+    def _written(self, block: Block, attempt: str) -> Stored:
+        known = Block(block.channel, block.kind, block.target, block.source, block.rows, block.relaxed, attempt)
+        if block.kind == BASE:
+            return Stored(known, Content(Anchor(f"channels/{block.channel}", attempt, 1, 1)))
+        return Stored(known, Content(None, (Part(f"channels/{block.channel}", attempt, block.kind, 1, 1, str(block)),)))
+
+    def deliver(self, handover: Handover, attempt: str) -> int | None:
+        within = _names(handover.source.step) if isinstance(handover.source, Inline) else []
+        self._run([*within, f"→ {handover.output}"])
+        before = self.delivered.setdefault(handover.output, [])
+        if handover.number != len(before) + 1:
+            raise StoreError(f"{handover.output}: delivery {handover.number} was made by another.", code="NUMBER_TAKEN")
+        before.append(Held(handover.number, handover.content, attempt, handover.digest, len(before)))
+        return len(before) - 1
+
+    def held(self, output: str) -> Held:
+        return self.delivered[output][-1]
+
+    def fold(self, stored: Stored, attempt: str) -> Stored:
+        return Stored(stored.block, Content(Anchor("folded", attempt, 1, 1)))
+
+    def abandon(self, attempt: str) -> None:
+        pass
+
+    def content(self, output: str) -> Provenance:
+        return self.held(output).content
+
+
+@dataclass
+class Threads:
+    """Functions that wait to be run, one at a time, in an order that is drawn."""
+
+    random: Random
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+    def submit(self, function: Callable[[], None]) -> None:
+        self.waiting.append(function)
+
+    def run_one(self) -> bool:
+        if not self.waiting:
+            return False
+        self.waiting.pop(self.random.randrange(len(self.waiting)))()
+        return True
+
+
+def _names(step: Step) -> list[str]:
+    """A step, after all that is done within it."""
+    return [n for o in step.operands if isinstance(o, Inline) for n in _names(o.step)] + [step.name]

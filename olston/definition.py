@@ -25,14 +25,26 @@ _NOT_MEANING = frozenset({"name", "inputs", "policy", "version", "keep"})
 
 
 def digests(workflow: Workflow) -> dict[str, str]:
-    """The digest of every channel, internal ones too."""
+    """The digest of every channel, internal ones too: of its own definition, and of all that it is computed from."""
+    found: dict[str, str] = {}
+    alone = own(workflow)
+    for channel in workflow.channels.values():
+        widget = workflow.widgets[channel.widget] if channel.widget else None
+        inputs = () if widget is None else widget.inputs
+        found[channel.name] = _digest(alone[channel.name], *(found[c.name] for c in inputs))
+    return found
+
+
+def own(workflow: Workflow) -> dict[str, str]:
+    """The digest of every channel's own definition, whatever it is computed from."""
     found: dict[str, str] = {}
     for channel in workflow.channels.values():
         if channel.is_source:
+            schema = " ".join(str(channel.schema).lower().split())
             weak = ",".join(sorted(w.name for w in channel.weak))
-            found[channel.name] = _digest("source", channel.name, str(channel.schema), str(channel.key), weak)
+            found[channel.name] = _digest("source", channel.name, schema, str(channel.key), weak)
     for widget in workflow.widgets.values():
-        meaning = (type(widget).__name__, *_parameters(widget), *(found[c.name] for c in widget.inputs))
+        meaning = (type(widget).__name__, *_parameters(widget), *(c.name for c in widget.inputs))
         for made in widget.makes():
             found[made.name] = _digest(made.name, *meaning)
     return found

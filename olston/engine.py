@@ -19,6 +19,7 @@ from olston.block import BASE, Block
 from olston.catalog import Catalog
 from olston.catalog.records import ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
+from olston.declared import compare, declare
 from olston.definition import digests
 from olston.duration import Duration, microseconds
 from olston.errors import IngestError, PausedError, StepError, StoreError, unknown
@@ -68,10 +69,11 @@ class Engine:
         self._catalog = Catalog(catalog or f"sqlite:///{self.home}/catalog.db")
         self._digests = digests(workflow)
         self._owns_session = False
-        self._typed = True
-        """Whether the catalog knows the columns of all channels."""
-        self._drifting = self._define()
+        self._declared = False
         workflow.check()
+        with self._catalog.look() as db:
+            self._difference = compare(db, workflow)
+        self._drifting, self._typed = self._difference.drifting, self._difference.typed
 
     def __enter__(self) -> Engine:
         return self
@@ -143,7 +145,8 @@ class Engine:
         demand = Demand(tuple(named), full) if named else None
         planned = self._planning.plan(state, state.now(self.now), demand)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
-        return PlanOf(planned.decision, evidence, planned.now)
+        changes = () if self._declared else self._difference.changes
+        return PlanOf(planned.decision, evidence, planned.now, changes)
 
     def serve(self, *, stop: threading.Event | None = None) -> None:
         """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.
@@ -279,6 +282,7 @@ class Engine:
     @cached_property
     def store(self) -> Store:
         """The blocks on Delta."""
+        self._declare()
         made = Store(self._session, self.home, self.workflow)
         if made.schemas.drifting != self._drifting:
             self._drifting = made.schemas.drifting
@@ -306,6 +310,7 @@ class Engine:
 
     @cached_property
     def _scheduling(self) -> Scheduling:
+        self._declare()
         return Scheduling(self._catalog, self.workflow.name, self._sure_planning, lambda: self._worker, self._clock.now)
 
     def _sure_planning(self) -> Planning:
@@ -314,23 +319,12 @@ class Engine:
             _ = self.store
         return self._planning
 
-    def _define(self) -> frozenset[str]:
-        """Make the catalog know this definition; returns the aggregates that are known to drift."""
-        drifting = set()
-        with self._catalog.transaction() as db:
-            if db.get(WorkflowRecord, self.workflow.name) is None:
-                db.add(WorkflowRecord(name=self.workflow.name))
-            for name, digest in self._digests.items():
-                known = db.get(ChannelRecord, (self.workflow.name, name))
-                if known is None:
-                    known = ChannelRecord(workflow=self.workflow.name, name=name, digest=digest)
-                    db.add(known)
-                elif known.digest != digest:
-                    known.digest, known.columns, known.drifting = digest, None, False
-                elif known.drifting and (widget := self.workflow.channels[name].widget):
-                    drifting.add(widget)
-                self._typed = self._typed and known.columns is not None
-        return frozenset(drifting)
+    def _declare(self) -> None:
+        """Make the catalog know this definition, before anything is done by it."""
+        if not self._declared:
+            with self._catalog.transaction() as db:
+                declare(db, self.workflow)
+            self._declared = True
 
     def _output(self, name: str) -> str:
         found = self.workflow.channel(name).name

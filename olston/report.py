@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from olston.declared import Change
 from olston.duration import show_duration
 from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
@@ -85,11 +86,12 @@ class ProvenanceOf(Shown):
 
 @dataclass(frozen=True)
 class PlanOf(Shown):
-    """What would be done, what it is expected to cost, and why."""
+    """What would be done, what it is expected to cost, and why; `changes` of the definition come first."""
 
     decision: Decision
     evidence: Evidence | None
     now: Stamp
+    changes: tuple[Change, ...] = ()
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -108,6 +110,7 @@ class PlanOf(Shown):
     def to_dict(self) -> dict[str, Any]:
         reason = self.decision.infeasible
         return {
+            "changes": [{"channel": c.channel, "change": c.what, "because": c.because} for c in self.changes],
             "due": list(self.due),
             "steps": [
                 {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}
@@ -123,10 +126,11 @@ class PlanOf(Shown):
         from rich.console import Group
         from rich.table import Table
 
+        changed = [f"definition: {c}" for c in self.changes]
         if not self.due:
-            return "nothing is due"
+            return Group(*changed, "nothing is due")
         if self.decision.infeasible is not None:
-            return f"no plan: {self.decision.infeasible.reason}"
+            return Group(*changed, f"no plan: {self.decision.infeasible.reason}")
         table = Table(title=f"{len(self.steps)} steps, about {self.cost:.2g} s", title_justify="left", box=None)
         for heading in ("step", "makes", "rows", "seconds"):
             table.add_column(heading)
@@ -134,7 +138,11 @@ class PlanOf(Shown):
             made = step.results[0]
             rows = "" if step.is_delivery else f"{sum(b.rows for b in step.results):,.0f}"
             table.add_row(name, str(made).partition(": ")[2], rows, f"{step.cost:.2g}")
-        lines: list[RenderableType] = [*(f"due: {d}" for d in (self.evidence.due if self.evidence else ())), table]
+        lines: list[RenderableType] = [
+            *changed,
+            *(f"due: {d}" for d in (self.evidence.due if self.evidence else ())),
+            table,
+        ]
         for other in self.evidence.alternatives if self.evidence else ():
             lines.append(f"not {', '.join(other.steps)}: {other.reason}")
         return Group(*lines)

@@ -30,13 +30,14 @@ class WorkflowRecord(SQLModel, table=True):
 
 
 class ChannelRecord(SQLModel, table=True):
-    """A channel as it was last defined. `digest` covers everything it is computed by, also upstream."""
+    """A channel as it was last defined. `digest` covers all that it is computed by, also upstream; `own` does not."""
 
     __tablename__ = "channel"
 
     workflow: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
     digest: str
+    own: str
     columns: str | None = None
     drifting: bool = False
 

@@ -1,4 +1,4 @@
-"""Commands are answered."""
+"""Commands are answered, and a channel's own definition is known apart from what is upstream of it."""
 
 from __future__ import annotations
 
@@ -14,3 +14,4 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("event", sa.Column("answered", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("event", sa.Column("answer", sa.JSON(), nullable=True))
+    op.add_column("channel", sa.Column("own", sa.String(), nullable=False, server_default=""))

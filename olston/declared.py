@@ -1,0 +1,107 @@
+"""What the catalog knows of a workflow's definition, and how the present one differs (DESIGN 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlmodel import Session, col, select
+
+from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord, WorkflowRecord
+from olston.definition import digests, own
+from olston.errors import WorkflowError
+
+if TYPE_CHECKING:
+    from olston.workflow import Workflow
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of a channel: it is new, changed, made anew because of others upstream, or gone."""
+
+    channel: str
+    what: str
+    because: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.channel} is {self.what}" + (f", since {', '.join(self.because)} changed" if self.because else "")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a definition differs from the one that the catalog knows, and what is known of the channels it kept.
+
+    `drifting` are the aggregates whose increments would drift, by the types of their columns; `typed` whether the
+    catalog knows the types of all columns.
+    """
+
+    changes: tuple[Change, ...]
+    drifting: frozenset[str]
+    typed: bool
+
+
+def compare(db: Session, workflow: Workflow) -> Difference:
+    """How `workflow` differs from what the catalog knows; a workflow that it does not know differs in nothing."""
+    known = {r.name: r for r in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name))}
+    whole = digests(workflow)
+    kept = [r for name, r in known.items() if whole.get(name) == r.digest]
+    widgets = {r.name: workflow.channels[r.name].widget for r in kept if r.drifting}
+    return Difference(
+        tuple(_changes(workflow, known)) if known else (),
+        frozenset(widget for widget in widgets.values() if widget),
+        len(kept) == len(whole) and all(r.columns is not None for r in kept),
+    )
+
+
+def declare(db: Session, workflow: Workflow) -> None:
+    """Let the catalog know `workflow` as it is now defined; what older definitions made leaves planning.
+
+    Refused if the columns or the key of a source changed at which data has arrived.
+    """
+    if db.get(WorkflowRecord, workflow.name) is None:
+        db.add(WorkflowRecord(name=workflow.name))
+    whole, alone = digests(workflow), own(workflow)
+    for gone in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name)):
+        if gone.name not in whole:
+            db.delete(gone)
+    for name, digest in whole.items():
+        record = db.get(ChannelRecord, (workflow.name, name))
+        if record is None:
+            db.add(ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name]))
+        elif record.digest != digest:
+            if workflow.channels[name].is_source:
+                _refuse_if_arrived(db, workflow, name)
+            record.digest, record.own, record.columns, record.drifting = digest, alone[name], None, False
+    live = select(BlockRecord).where(BlockRecord.workflow == workflow.name, col(BlockRecord.live))
+    for block in db.exec(live):
+        if block.producer and whole.get(block.channel) != block.digest:
+            block.live = False
+
+
+def _refuse_if_arrived(db: Session, workflow: Workflow, source: str) -> None:
+    arrived = select(ArrivalRecord).where(ArrivalRecord.workflow == workflow.name, ArrivalRecord.channel == source)
+    if db.exec(arrived.limit(1)).first() is not None:
+        raise WorkflowError(
+            f"source {source!r}: its columns or its key changed, and data has arrived under the old ones; declare a "
+            f"source of another name, and union what is to be kept of {source!r}.",
+            code="SOURCE_CHANGED",
+        )
+
+
+def _changes(workflow: Workflow, known: dict[str, ChannelRecord]) -> Iterator[Change]:
+    whole, alone = digests(workflow), own(workflow)
+    changed = {n for n in whole if n in known and known[n].own != alone[n]}
+    for name, channel in workflow.channels.items():
+        if channel.internal:
+            continue
+        if name not in known:
+            yield Change(name, "new")
+        elif name in changed:
+            yield Change(name, "changed")
+        elif known[name].digest != whole[name]:
+            upstream = {c for p in channel.pathways for c in (p.input, *p.through)}
+            because = tuple(sorted(upstream & (changed | (set(whole) - set(known)))))
+            yield Change(name, "made anew", because)
+    for name in sorted(set(known) - set(whole)):
+        yield Change(name, "gone")

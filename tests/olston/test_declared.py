@@ -1,0 +1,91 @@
+"""DESIGN 7: how a definition differs from the last one is shown before anything is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import select
+
+import olston as ol
+from olston.catalog import Catalog
+from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord
+from olston.declared import compare, declare
+from olston.engine import Engine
+
+
+def workflow(condition: str = "v > 1", *, schema: str = "k int, v int", **more: Any) -> ol.Workflow:
+    wf = ol.Workflow("w")
+    rows = wf.source("rows", schema)
+    kept = rows.filter("kept", condition)
+    wf.output(kept.aggregate("counts", by="k", n=ol.count(), **more))
+    wf.output(rows.aggregate("totals", by="k", v=ol.sum("v")))
+    for output in wf.outputs:
+        wf.bound_staleness(output, 0, 0)
+    return wf
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Catalog:
+    made = Catalog(f"sqlite:///{tmp_path}/lake/catalog.db")
+    with made.transaction() as db:
+        declare(db, workflow())
+    return made
+
+
+def shown(known: Catalog, wf: ol.Workflow) -> list[str]:
+    with known.look() as db:
+        return [str(c) for c in compare(db, wf).changes]
+
+
+def test_the_same_definition_differs_in_nothing_and_a_new_workflow_neither(known: Catalog) -> None:
+    assert shown(known, workflow()) == []
+    assert shown(known, ol.Workflow("other")) == []
+    assert shown(known, workflow(schema="k INT,  v int")) == []
+
+
+def test_what_changed_is_told_from_what_is_only_downstream(known: Catalog) -> None:
+    assert shown(known, workflow("v > 2")) == ["kept is changed", "counts is made anew, since kept changed"]
+
+
+def test_new_and_gone_channels_are_named(known: Catalog) -> None:
+    wf = ol.Workflow("w")
+    wf.source("rows", "k int, v int").aggregate("tops", by="k", v=ol.max("v"))
+    assert shown(known, wf) == ["tops is new", "counts is gone", "kept is gone", "totals is gone"]
+
+
+def test_the_plan_shows_the_difference_and_the_catalog_is_left_as_it_was(known: Catalog, tmp_path: Path) -> None:
+    with Engine(workflow("v > 2"), home=str(tmp_path / "lake")) as engine:
+        plan = engine.plan()
+        assert "definition: kept is changed" in str(plan)
+        assert plan.to_dict()["changes"][1] == {"channel": "counts", "change": "made anew", "because": ("kept",)}
+    assert shown(known, workflow()) == []
+
+
+def test_what_an_older_definition_made_leaves_planning_when_the_new_one_is_declared(known: Catalog) -> None:
+    with known.look() as db:
+        was = {r.name: r.digest for r in db.exec(select(ChannelRecord))}
+    with known.transaction() as db:
+        for name in ("kept", "counts", "totals"):
+            db.add(
+                BlockRecord(
+                    id=name, workflow="w", channel=name, kind="B", target=[], rows=1, relaxed=False, content={},
+                    producer=f"{name}.batch", digest=was[name], made_at=1,
+                )
+            )  # fmt: skip
+    with known.transaction() as db:
+        declare(db, workflow("v > 2"))
+    with known.look() as db:
+        assert {b.id for b in db.exec(select(BlockRecord)) if b.live} == {"totals"}
+    assert shown(known, workflow("v > 2")) == []
+
+
+def test_a_source_at_which_data_has_arrived_keeps_its_columns_and_its_key(known: Catalog) -> None:
+    with known.transaction() as db:
+        declare(db, workflow(schema="k int, v int, w int"))
+        declare(db, workflow())
+        db.add(ArrivalRecord(workflow="w", channel="rows", stamp=1, offered_at=1, block="a"))
+    with known.transaction() as db, pytest.raises(ol.WorkflowError, match="SOURCE_CHANGED") as refused:
+        declare(db, workflow(schema="k int, v int, w int"))
+    assert "source of another name" in str(refused.value)

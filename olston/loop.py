@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -17,13 +16,14 @@ from olston import events
 from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
-from olston.errors import CatalogError, OlstonError, PausedError
+from olston.commands import Asked, Commands
+from olston.errors import CatalogError, PausedError
 from olston.lease import Lease
 from olston.maintain import fold, long, retire
-from olston.planning import Demand, Planned, Planning
+from olston.planning import Planned, Planning
 from olston.provenance import Stamp
 from olston.scheduler.explain import explain
-from olston.scheduler.rest import Rests
+from olston.setbacks import Setbacks
 from olston.state import State
 from olston.step import Stored
 from olston.worker import Work
@@ -33,16 +33,6 @@ POLL = 0.5
 SECOND = 1_000_000
 
 log = logging.getLogger("olston")
-
-
-@dataclass
-class Asked:
-    """A command to refresh: some outputs, or what is due. `met` once a plan for it was carried out."""
-
-    event: int
-    demand: Demand
-    met: bool
-    plans: list[str] = field(default_factory=list)
 
 
 class Loop:
@@ -63,27 +53,22 @@ class Loop:
         self._catalog, self._planning, self._work = catalog, planning, work
         self._lease, self._clock, self._submit = lease, clock, submit
         self.woken = threading.Event()
-        self.answers: dict[int, dict[str, Any]] = {}
-        """What came of the commands that were carried out here, by their number."""
-        self.errors: dict[int, Exception] = {}
-        """Why commands failed, by their number."""
+        self.commands = Commands(catalog, lease)
         self._name = planning().workflow.name
-        self._asked: list[Asked] = []
         self._execution: Execution | None = None
         self._interrupted = False
         self._failures: list[EventRecord] = []
-        self._outputs, self._variants = Rests(), Rests()
-        self._reasons: dict[str, Exception] = {}
+        self._setbacks = Setbacks()
         self._ahead: dict[str, tuple[float, float]] = {}
         self._folding: set[str] = set()
         self._stopping = False
         self._changed = True
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
-        with catalog.transaction() as db:
-            lease.check(db)
-            for event in events.unanswered(db, self._name):
-                self._ask(event)
+        with catalog.look() as db:
+            left = events.unanswered(db, self._name)
+        for event in left:
+            self._ask(event)
 
     # turning
 
@@ -110,11 +95,6 @@ class Loop:
                 "The step will be done again by the next scheduler."
             ) from self._execution.lost
         return self._advance() or handled
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing runs and nothing is asked for."""
-        return self._execution is None and not self._asked and not self._folding and not self._changed
 
     @property
     def running(self) -> bool:
@@ -167,23 +147,12 @@ class Loop:
                 self._failures.append(event)
 
     def _ask(self, event: EventRecord) -> None:
-        assert event.id is not None
         self._changed = True
-        if "refresh" not in event.about:  # pause and resume stand in the catalog already
-            if event.about.get("pause") and self._execution is not None:
-                self._execution.dispatch.stop()
-            self._answer(event.id, {})
-            return
-        self._outputs.end()
-        self._variants.end()
-        outputs = tuple(event.about["refresh"])
-        self._asked.append(Asked(event.id, Demand(outputs, bool(event.about.get("full"))), met=not outputs))
-
-    def _answer(self, event: int, answer: dict[str, Any]) -> None:
-        with self._catalog.transaction() as db:
-            self._lease.check(db)
-            events.answer(db, event, answer)
-        self.answers[event] = answer
+        if event.about.get("pause") and self._execution is not None:
+            self._execution.dispatch.stop()
+        if "refresh" in event.about:
+            self._setbacks.forget()
+        self.commands.take(event)
 
     # what follows
 
@@ -223,9 +192,10 @@ class Loop:
         self._changed = False
         if paused:
             self.next = None
-            return self._refuse(PausedError(f"workflow {self._name!r}: is paused; nothing is run until it is resumed."))
-        asked = self._asked[0] if self._asked else None
-        resting, excluded = self._outputs.at(now), self._variants.at(now)
+            self.commands.refuse(PausedError(f"workflow {self._name!r}: is paused; resume it first."))
+            return
+        asked = self.commands.first
+        resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         if asked is not None and not asked.met:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)
         else:
@@ -233,10 +203,13 @@ class Loop:
             soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in resting}
             planned = planning.plan(state, now, only=only, without=resting, excluded=excluded, soon=soon)
         if planned.decision.infeasible is not None:
-            return self._give_up(planned.decision.infeasible.outputs, planned.decision.infeasible.error(), now)
-        if not any(s.is_delivery for s in planned.decision.steps):
-            return self._nothing(planning, state, now, asked)
-        self._begin(planning, state, planned, asked)
+            self._give_up(planned.decision.infeasible.outputs, planned.decision.infeasible.error(), now)
+        elif any(s.is_delivery for s in planned.decision.steps):
+            self._begin(planning, state, planned, asked)
+        elif asked is not None:
+            self._satisfied(asked, now)
+        else:
+            self._await(planning, state, now)
 
     def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:
         execution = Execution(
@@ -251,31 +224,30 @@ class Loop:
         self._execution = execution
         self._begin_steps(execution)
 
-    def _nothing(self, planning: Planning, state: State, now: Stamp, asked: Asked | None) -> None:
-        """Nothing is to be done: say so to who asked, and find out when there will be something."""
-        if asked is not None:
-            self._asked.remove(asked)
-            failed = [e for o, e in self._reasons.items() if o in self._outputs.at(now)]
-            if failed and not asked.demand.outputs:
-                return self._fail(asked, failed[0])
-            self._answer(asked.event, {"plans": asked.plans})
-            self._changed = True
-            return
-        moments = planning.deadlines(state, now, without=self._outputs.at(now))
-        self._ahead = moments
-        ends = [end for rests in (self._outputs, self._variants) if (end := rests.next_end(now)) is not None]
+    def _satisfied(self, asked: Asked, now: Stamp) -> None:
+        """Nothing is left to be done for who asked, but for what cannot be done."""
+        failed = [] if asked.demand.outputs else self._setbacks.reasons(now)
+        if failed:
+            self.commands.failed(asked, failed[0])
+        else:
+            self.commands.done(asked)
+        self._changed = True
+
+    def _await(self, planning: Planning, state: State, now: Stamp) -> None:
+        """Nothing is to be done: find out when there will be something."""
+        self._ahead = planning.deadlines(state, now, without=self._setbacks.resting(now))
         # what could not be done at its moment is not tried at every turn
-        coming = [max(moment, now + SECOND) for moment, _ in moments.values()] + ends
-        self.next = min(coming, default=None)
+        coming = [max(moment, now + SECOND) for moment, _ in self._ahead.values()]
+        end = self._setbacks.next_end(now)
+        self.next = min(coming if end is None else [*coming, end], default=None)
 
     def _end(self, execution: Execution) -> None:
         self._execution, self._changed = None, True
         if execution.dispatch.complete and not self._failures:
             self._interrupted = False
-            self._outputs.end(execution.due)
-            self._variants.end(execution.variants)
-            if self._asked and execution.plan in self._asked[0].plans:
-                self._asked[0].met = True
+            self._setbacks.overcome(execution.due, execution.variants)
+            for asked in self.commands:
+                asked.met = asked.met or execution.plan in asked.plans
             state, planning = execution.state, self._planning()
             with self._catalog.transaction() as db:
                 self._lease.check(db)
@@ -289,37 +261,16 @@ class Loop:
 
     def _failed(self, execution: Execution, event: EventRecord) -> None:
         """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
-        asked_since = self._asked and execution.plan not in self._asked[0].plans
-        if event.about.get("overtaken") or asked_since:
+        asked = self.commands.first
+        if event.about.get("overtaken") or (asked is not None and execution.plan not in asked.plans):
             return
         now, position = execution.planned.now, event.about["position"]
-        avoidable = set(event.about["avoidable"]) - self._variants.at(now)
-        if avoidable:
-            self._variants.begin(avoidable, now)
-            for output in execution.outputs_behind(position):
-                self._reasons[output] = execution.errors[position]
-        else:
-            self._give_up(execution.outputs_behind(position), execution.errors[position], now)
+        outputs, error = execution.outputs_behind(position), execution.errors[position]
+        if not self._setbacks.avoid(event.about["avoidable"], outputs, error, now):
+            self._give_up(outputs, error, now)
 
     def _give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> None:
-        """There is no other way to `outputs`; the error of the step that forced it says more than that."""
-        excluded = self._variants.at(now)
-        told = {o: self._reasons.get(o, error) if excluded else error for o in outputs}
-        self._reasons.update(told)
-        self._outputs.begin(outputs, now)
-        self._changed = True
-        if self._asked and (self._asked[0].demand.outputs and set(self._asked[0].demand.outputs) & set(outputs)):
-            self._fail(self._asked.pop(0), next(iter(told.values())))
-
-    def _refuse(self, error: OlstonError) -> None:
-        while self._asked:
-            self._fail(self._asked.pop(0), error)
-
-    def _fail(self, asked: Asked, error: Exception) -> None:
-        self.errors[asked.event] = error
-        message = error.message if isinstance(error, OlstonError) else str(error)
-        code = error.code if isinstance(error, OlstonError) else None
-        self._answer(asked.event, {"plans": asked.plans, "error": message, "code": code})
+        self.commands.fail_first(outputs, self._setbacks.give_up(outputs, error, now))
         self._changed = True
 
     def _fold(self, stored: Stored) -> None:

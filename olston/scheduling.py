@@ -70,8 +70,8 @@ class Scheduling:
                 return known.answer or {}, None
             with self._leading() as loop:
                 if loop is not None:
-                    loop.run(lambda: command in loop.answers)
-                    return loop.answers[command], loop.errors.get(command)
+                    loop.run(lambda: command in loop.commands.answers)
+                    return loop.commands.answers[command], loop.commands.errors.get(command)
             time.sleep(WAIT)
 
     def serve(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:

@@ -294,11 +294,11 @@ def test_a_command_that_cannot_be_carried_out_is_answered_with_the_reason(stage:
     stage.failing = {"→ output"}
     asked = stage.command(refresh=["output"])
     stage.settle()
-    assert "→ output: failed" in stage.loop.answers[asked]["error"]
+    assert "→ output: failed" in stage.loop.commands.answers[asked]["error"]
     stage.failing.clear()
     again = stage.command(refresh=["output"])
     stage.settle()
-    assert "error" not in stage.loop.answers[again]
+    assert "error" not in stage.loop.commands.answers[again]
     stage.lease.release()
 
 
@@ -308,7 +308,7 @@ def test_while_paused_nothing_is_begun_and_who_asks_is_told(stage: Stage) -> Non
     asked = stage.command(refresh=["output"])
     stage.settle()
     assert not stage.steps
-    assert "paused" in stage.loop.answers[asked]["error"]
+    assert "paused" in stage.loop.commands.answers[asked]["error"]
     stage.pause(False)
     stage.settle()
     assert not stage.due

@@ -1,0 +1,58 @@
+"""Setbacks: a variant that failed is planned around, an output without another way rests, and both are tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from olston.provenance import Stamp
+from olston.scheduler.rest import Rests
+
+
+class Setbacks:
+    """What failed lately, and why."""
+
+    def __init__(self) -> None:
+        self._outputs, self._variants = Rests(), Rests()
+        self._reasons: dict[str, Exception] = {}
+
+    def resting(self, now: Stamp) -> frozenset[str]:
+        """The outputs that are left alone at `now`."""
+        return self._outputs.at(now)
+
+    def excluded(self, now: Stamp) -> frozenset[str]:
+        """The variants that are planned around at `now`."""
+        return self._variants.at(now)
+
+    def reasons(self, now: Stamp) -> list[Exception]:
+        """Why the outputs that rest do."""
+        return [self._reasons[o] for o in sorted(self.resting(now))]
+
+    def avoid(self, variants: Collection[str], outputs: Iterable[str], error: Exception, now: Stamp) -> bool:
+        """A step with `variants` failed on the way to `outputs`; whether there is any to be planned around."""
+        new = set(variants) - self.excluded(now)
+        if new:
+            self._variants.begin(new, now)
+            self._reasons.update(dict.fromkeys(outputs, error))
+        return bool(new)
+
+    def give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> Exception:
+        """There is no other way to `outputs` for now; returns why: the failure that made it so, not what follows."""
+        forced = self.excluded(now)
+        self._reasons.update({o: self._reasons.get(o, error) if forced else error for o in outputs})
+        self._outputs.begin(outputs, now)
+        return self._reasons[next(iter(outputs))]
+
+    def overcome(self, outputs: Iterable[str], variants: Iterable[str]) -> None:
+        """A plan for `outputs` by `variants` was carried out."""
+        self._outputs.end(outputs)
+        self._variants.end(variants)
+
+    def forget(self) -> None:
+        """Everything is tried again: somebody asks for it."""
+        self._outputs.end()
+        self._variants.end()
+
+    def next_end(self, now: Stamp) -> Stamp | None:
+        """When the first of the present rests is over."""
+        ends = [end for rests in (self._outputs, self._variants) if (end := rests.next_end(now)) is not None]
+        return min(ends, default=None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston import cron
 from olston.block import BASE, DELTA, MONOTONE, Kind
 from olston.channel import Channel, Columns
 from olston.constraints import Inconsistency, Staleness
@@ -31,6 +32,7 @@ class Publication:
     table: str | None = None
     cluster_by: tuple[str, ...] = ()
     feed: bool = False
+    refresh: str | None = None
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,18 @@ class Workflow:
         table: str | None = None,
         cluster_by: Columns = (),
         feed: Iterable[str] | None = None,
+        refresh: str | None = None,
     ) -> Channel:
-        """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds."""
+        """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds.
+
+        `refresh="0 6 * * mon-fri"` (cron, UTC) or `refresh="6 hours"` also brings it up to date then, whatever its
+        bounds say.
+        """
         found = self._derived(channel, "output")
         if found.name in self.outputs:
             raise WorkflowError(f"output({found.name}): declared twice; keep one of them.")
+        if refresh is not None:
+            cron.read(refresh, f"output({found.name}): ")
         if feed is None:
             # a table has the public columns only: what needs hidden ones to be applied cannot be brought to it
             plain = (w.kind for w in found.weak if isinstance(w, Replace) and w.by is None)
@@ -180,7 +189,7 @@ class Workflow:
             for kind in sorted(accepts):
                 if kind not in known:
                     raise unknown("kind of block", kind, known, f"feed of {found.name!r}")
-        self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None)
+        self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None, refresh)
         return found
 
     def bound_staleness(self, channel: Channel | str, pathway: int | str, t: Duration) -> None:

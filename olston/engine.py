@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from olston import ingest as arriving
-from olston import reading
+from olston import polling, reading, taken
 from olston import session as sessions
 from olston import state as states
 from olston.attempt import new_attempt
@@ -22,7 +22,7 @@ from olston.clock import Clock, SystemClock
 from olston.constraints import Staleness
 from olston.definition import digests
 from olston.duration import Duration, microseconds
-from olston.errors import IngestError, StoreError, unknown
+from olston.errors import IngestError, OlstonError, StoreError, unknown
 from olston.feed import Feed
 from olston.maintain import fold, retire
 from olston.operators.columns import View, see
@@ -35,6 +35,7 @@ from olston.scheduler.decide import Decision, decide
 from olston.scheduler.explain import explain
 from olston.scheduler.network import Network
 from olston.scheduler.problem import Problem
+from olston.schema import resolve
 from olston.state import State
 from olston.status import history, status
 from olston.step import Inline, Stored, operand
@@ -103,16 +104,52 @@ class Engine:
         yield together
         together.blocks = self._arrive(together.written, together.offered_at)
 
+    def poll(self, *sources: str, anew: bool = False) -> list[Block]:
+        """Let arrive what is new at followed sources, all of them if none is named; returns the blocks.
+
+        Each source gives at most one wave, and all waves have one stamp. Every file and every change arrives once,
+        whoever else polls and whenever one is killed. A source that cannot be taken holds back no other: its error
+        is raised when they have arrived. With `anew`, all there is now replaces what the source had.
+        """
+        offered_at, found, faults = self._now, [], []
+        for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
+            try:
+                with self._catalog.look() as db:
+                    known = taken.position(db, self.workflow.name, name)
+                with self._sessions.lent() as session:
+                    new = polling.look(self.store, session, name, known, self._digests[name], anew=anew)
+            except OlstonError as error:
+                faults.append(error)
+            else:
+                found += [new] if new is not None else []
+        blocks = self._arrive([], offered_at, found)
+        if faults:
+            for other in faults[1:]:
+                faults[0].add_note(str(other))
+            raise faults[0]
+        return blocks
+
     def write_arrival(self, channel: str, rows: DataFrame, kind: str | None) -> arriving.Arrived:
         """Write a wave that has not arrived yet."""
         source = self.workflow.channel(channel)
+        followed = self.workflow.follows.get(source.name)
+        if followed is not None and followed.table is not None:
+            raise IngestError(f"{channel}: follows {followed}, and is what that is; write there, then poll.")
         chosen = kind or ("append" if source.key is None else "replace")
         with self._sessions.lent() as session:
             return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
 
-    def _arrive(self, waves: list[arriving.Arrived], offered_at: int) -> list[Block]:
-        blocks = []
+    def _arrive(
+        self, waves: list[arriving.Arrived], offered_at: int, polled: Sequence[taken.Found] = ()
+    ) -> list[Block]:
+        """Stamp what was written; of what was `polled`, what nobody else took meanwhile."""
+        blocks: list[Block] = []
+        if not waves and not polled:
+            return blocks
         with self._catalog.transaction() as db:
+            for found in polled:
+                mine = taken.take(db, self.workflow.name, found, self._digests[found.channel])
+                waves += [found.wave] if mine and found.wave is not None else []
             state = self._load(db)
             stamp = state.next_stamp(self._now)
             for wave in waves:
@@ -319,7 +356,9 @@ class Engine:
     @cached_property
     def store(self) -> Store:
         """The blocks on Delta."""
-        made = Store(self._session, self.home, self.workflow)
+        discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
+        schemas = resolve(self._session, self.workflow, discovered)
+        made = Store(self._session, self.home, self.workflow, schemas)
         if made.schemas.drifting != self._drifting:
             self._drifting = made.schemas.drifting
             self.__dict__.pop("_network", None)
@@ -353,6 +392,12 @@ class Engine:
                 elif known.drifting and (widget := self.workflow.channels[name].widget):
                     drifting.add(widget)
         return frozenset(drifting)
+
+    def _followed(self, name: str) -> str:
+        found = self.workflow.channel(name).name
+        if found not in self.workflow.follows:
+            raise unknown("followed source", found, self.workflow.follows, f"workflow {self.workflow.name!r}")
+        return found
 
     def _output(self, name: str) -> str:
         found = self.workflow.channel(name).name

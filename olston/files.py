@@ -50,9 +50,9 @@ def listing(session: SparkSession, pattern: str) -> list[File]:
     fixed = next((i for i, part in enumerate(whole) if _GLOB.search(part)), len(whole) - 1)
 
     def data(status: Any) -> Iterator[File]:
-        path = str(status.getPath().toString())
-        if status.getLen() and not any(map(_is_left, path.split("/")[fixed:])):
-            yield File(path, int(status.getLen()), int(status.getModificationTime()))
+        path, size = str(status.getPath().toString()), int(status.getLen())
+        if size and not any(map(_is_left, path.split("/")[fixed:])):
+            yield File(path, size, int(status.getModificationTime()))
 
     found: list[File] = []
     for status in system.globStatus(location) or ():

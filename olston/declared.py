@@ -57,7 +57,8 @@ def compare(db: Session, workflow: Workflow) -> Difference:
 def declare(db: Session, workflow: Workflow) -> None:
     """Let the catalog know `workflow` as it is now defined; what older definitions made leaves planning.
 
-    Refused if the columns or the key of a source changed at which data has arrived.
+    Refused if the columns or the key of a source changed at which data has arrived; one that is followed can be polled
+    anew.
     """
     if db.get(WorkflowRecord, workflow.name) is None:
         db.add(WorkflowRecord(name=workflow.name))
@@ -70,7 +71,7 @@ def declare(db: Session, workflow: Workflow) -> None:
         if record is None:
             db.add(ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name]))
         elif record.digest != digest:
-            if workflow.channels[name].is_source:
+            if workflow.channels[name].is_source and name not in workflow.follows:
                 _refuse_if_arrived(db, workflow, name)
             record.digest, record.own, record.columns, record.drifting = digest, alone[name], None, False
     live = select(BlockRecord).where(BlockRecord.workflow == workflow.name, col(BlockRecord.live))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from olston import ingest as arriving
-from olston import reading
+from olston import polling, reading, taken
 from olston import session as sessions
 from olston import state as states
 from olston.arrive import arrive
@@ -22,7 +22,7 @@ from olston.clock import Clock, SystemClock
 from olston.declared import compare, declare
 from olston.definition import digests
 from olston.duration import Duration, microseconds
-from olston.errors import IngestError, PausedError, StepError, StoreError, unknown
+from olston.errors import IngestError, OlstonError, PausedError, StepError, StoreError, unknown
 from olston.feed import Feed
 from olston.operators.columns import View, see
 from olston.planning import Demand, Planning
@@ -34,6 +34,7 @@ from olston.scheduler.cost import ENGINE
 from olston.scheduler.explain import explain
 from olston.scheduler.network import Network
 from olston.scheduling import Scheduling
+from olston.schema import resolve
 from olston.serve import serve
 from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
@@ -106,15 +107,49 @@ class Engine:
         yield together
         together.blocks = self._arrive(together.written, together.offered_at)
 
+    def poll(self, *sources: str, anew: bool = False) -> list[Block]:
+        """Let arrive what is new at followed sources, all of them if none is named; returns the blocks.
+
+        Each source gives at most one wave, and all waves have one stamp. Every file and every change arrives once,
+        whoever else polls and whenever one is killed. A source that cannot be taken holds back no other: its error
+        is raised when they have arrived. With `anew`, all there is now replaces what the source had.
+        """
+        offered_at, found, faults = self.now, [], []
+        for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
+            try:
+                with self._catalog.look() as db:
+                    known = taken.position(db, self.workflow.name, name)
+                with self._sessions.lent() as session:
+                    new = polling.look(self.store, session, name, known, self._digests[name], anew=anew)
+            except OlstonError as error:
+                faults.append(error)
+            else:
+                found += [new] if new is not None else []
+        blocks = self._arrive([], offered_at, found)
+        if faults:
+            for other in faults[1:]:
+                faults[0].add_note(str(other))
+            raise faults[0]
+        return blocks
+
     def write_arrival(self, channel: str, rows: DataFrame, kind: str | None) -> arriving.Arrived:
         """Write a wave that has not arrived yet."""
         source = self.workflow.channel(channel)
+        followed = self.workflow.follows.get(source.name)
+        if followed is not None and followed.table is not None:
+            raise IngestError(f"{channel}: follows {followed}, and is what that is; write there, then poll.")
         chosen = kind or ("append" if source.key is None else "replace")
         with self._sessions.lent() as session:
             return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
 
-    def _arrive(self, waves: list[arriving.Arrived], offered_at: int) -> list[Block]:
+    def _arrive(
+        self, waves: list[arriving.Arrived], offered_at: int, polled: Sequence[taken.Found] = ()
+    ) -> list[Block]:
+        """Stamp what was written; of what was `polled`, what nobody else took meanwhile."""
         with self._catalog.transaction() as db:
+            for found in polled:
+                mine = taken.take(db, self.workflow.name, found, self._digests[found.channel])
+                waves += [found.wave] if mine and found.wave is not None else []
             blocks = arrive(db, self._planning, waves, offered_at, self.now)
         self._scheduling.wake()
         return blocks
@@ -283,7 +318,9 @@ class Engine:
     def store(self) -> Store:
         """The blocks on Delta."""
         self._declare()
-        made = Store(self._session, self.home, self.workflow)
+        discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
+        schemas = resolve(self._session, self.workflow, discovered)
+        made = Store(self._session, self.home, self.workflow, schemas)
         if made.schemas.drifting != self._drifting:
             self._drifting = made.schemas.drifting
             self.__dict__.pop("_network", None)
@@ -325,6 +362,12 @@ class Engine:
             with self._catalog.transaction() as db:
                 declare(db, self.workflow)
             self._declared = True
+
+    def _followed(self, name: str) -> str:
+        found = self.workflow.channel(name).name
+        if found not in self.workflow.follows:
+            raise unknown("followed source", found, self.workflow.follows, f"workflow {self.workflow.name!r}")
+        return found
 
     def _output(self, name: str) -> str:
         found = self.workflow.channel(name).name

@@ -12,8 +12,9 @@ then, as written: an offer may be read once only. What was refused is known to n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
@@ -53,10 +54,18 @@ class Arrived:
         return Stored(block, self.content.arrived(stamp))
 
 
-def write(store: Store, session: SparkSession, channel: str, offered: DataFrame, kind: str, attempt: str) -> Arrived:
+def write(
+    store: Store,
+    session: SparkSession,
+    channel: str,
+    offered: DataFrame,
+    kind: str,
+    attempt: str,
+    origin: Mapping[str, Any] | None = None,
+) -> Arrived:
     """Write what is offered to source `channel`. `offered` is of `session` or of one it was cloned from.
 
-    `session` must not be used by another thread meanwhile; that of `offered` may be.
+    `session` must not be used by another thread meanwhile; that of `offered` may be. The commit also says `origin`.
     """
     source = store.workflow.channel(channel)
     if not source.is_source:
@@ -69,7 +78,7 @@ def write(store: Store, session: SparkSession, channel: str, offered: DataFrame,
         )
     rows = _fitting(store.schemas.public(channel), channel, table.within(session, offered), kind)
     try:
-        return _written(store, session, source, rows, kind, attempt)
+        return _written(store, session, source, rows, kind, attempt, origin or {})
     except OlstonError:
         raise
     except Exception as error:
@@ -78,9 +87,17 @@ def write(store: Store, session: SparkSession, channel: str, offered: DataFrame,
         ) from error
 
 
-def _written(store: Store, session: SparkSession, source: Channel, rows: DataFrame, kind: str, attempt: str) -> Arrived:
+def _written(
+    store: Store,
+    session: SparkSession,
+    source: Channel,
+    rows: DataFrame,
+    kind: str,
+    attempt: str,
+    origin: Mapping[str, Any],
+) -> Arrived:
     channel = source.name
-    metadata = {"channel": channel, "arrival": kind}
+    metadata = {"channel": channel, "arrival": kind, **origin}
     label = f"the {kind} of {channel}, attempt {attempt}"
     if kind == "base":
         written, content = BASE, store.write_base(channel, rows, attempt, metadata)
@@ -102,8 +119,22 @@ def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) 
     """`offered` with the declared columns in their order, and the one its kind adds."""
     from pyspark.sql import functions as F
 
-    extra = {"delta": WEIGHT, "replace": DELETED}.get(kind)
-    types = {f.name: f.dataType for f in offered.schema.fields}
+    refuse_drift(declared, channel, offered.schema, kind)
+    extra = _EXTRA.get(kind)
+    columns = [col(n) for n in declared.names]
+    if extra == DELETED:
+        gone = F.coalesce(col(DELETED), F.lit(False)) if DELETED in offered.columns else F.lit(False)
+        return offered.select(*columns, gone.alias(DELETED))
+    if extra == WEIGHT:
+        fault = F.raise_error(F.lit(f"{channel}: a row of the delta has no {WEIGHT}")).cast("bigint")
+        return offered.select(*columns, F.coalesce(col(WEIGHT).cast("bigint"), fault).alias(WEIGHT))
+    return offered.select(*columns)
+
+
+def refuse_drift(declared: StructType, place: str, offered: StructType, kind: str) -> None:
+    """Raise an `IngestError` for `place` unless the columns `offered` are the declared ones and that of the kind."""
+    extra = _EXTRA.get(kind)
+    types = {f.name: f.dataType for f in offered.fields}
     wanted = {f.name: f.dataType for f in declared.fields}
     faults = [f"column {n!r} is missing" for n in wanted if n not in types]
     faults += [f"column {n!r} is not declared" for n in types if n not in wanted and n != extra]
@@ -112,7 +143,7 @@ def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) 
         for n, t in wanted.items()
         if n in types and not _same(types[n], t)
     ]
-    if len(types) < len(offered.columns):
+    if len(types) < len(offered.fields):
         faults.append("a column is there twice")
     if extra == WEIGHT and extra not in types:
         faults.append(f"a delta says in {WEIGHT!r} how often each row is added, or deleted if negative")
@@ -120,20 +151,13 @@ def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) 
         faults.append(f"column {extra!r} is {types[extra].simpleString()} and not {_OF[extra][0]}")
     if faults:
         raise IngestError(
-            f"{channel}: {'; '.join(faults)}. Offered: {offered.schema.simpleString()}. Declared: "
+            f"{place}: {'; '.join(faults)}. Offered: {offered.simpleString()}. Declared: "
             f"{declared.simpleString()}. Rename, cast or drop columns of what you offer, or declare the source anew.",
             code="SCHEMA_DRIFT",
         )
-    columns = [col(n) for n in wanted]
-    if extra == DELETED:
-        gone = F.coalesce(col(DELETED), F.lit(False)) if DELETED in types else F.lit(False)
-        return offered.select(*columns, gone.alias(DELETED))
-    if extra == WEIGHT:
-        fault = F.raise_error(F.lit(f"{channel}: a row of the delta has no {WEIGHT}")).cast("bigint")
-        return offered.select(*columns, F.coalesce(col(WEIGHT).cast("bigint"), fault).alias(WEIGHT))
-    return offered.select(*columns)
 
 
+_EXTRA = {"delta": WEIGHT, "replace": DELETED}
 _OF = {WEIGHT: ("bigint", "int", "smallint", "tinyint"), DELETED: ("boolean",)}
 
 

@@ -50,13 +50,16 @@ class Schemas:
         return StructType([f for f in self.stored[channel].fields if not is_hidden(f.name)])
 
 
-def resolve(session: SparkSession, workflow: Workflow) -> Schemas:
-    """The columns of all channels of `workflow`; an error that names the widget if they cannot be found."""
+def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, StructType] | None = None) -> Schemas:
+    """The columns of all channels of `workflow`; an error that names the widget if they cannot be found.
+
+    Of sources declared without columns, those `discovered`.
+    """
     empty: dict[str, DataFrame] = {}
     drifting: set[str] = set()
     for channel in workflow.channels.values():
         if channel.is_source:
-            stored = _source(session, channel, channel.name in workflow.arrivals)
+            stored = _source(channel, channel.name in workflow.arrivals, (discovered or {}).get(channel.name))
             empty[channel.name] = session.createDataFrame([], stored)
     for widget in workflow.widgets.values():
         if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
@@ -71,19 +74,11 @@ def resolve(session: SparkSession, workflow: Workflow) -> Schemas:
     return Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
 
 
-def _source(session: SparkSession, channel: Channel, arrival: bool) -> StructType:
+def _source(channel: Channel, arrival: bool, found: StructType | None) -> StructType:
     from pyspark.sql.types import BooleanType, LongType, StructType
 
-    if channel.schema is None:
-        raise SchemaError(
-            f"{channel.name}: a source without columns; declare them, as in wf.source({channel.name!r}, 'url string')."
-        )
-    try:
-        parsed = StructType.fromDDL(channel.schema)
-    except Exception as error:
-        raise SchemaError(f"{channel.name}: columns {channel.schema!r} cannot be read: {reason(error)}") from error
-    assert isinstance(parsed, StructType)
-    declared: StructType = nullable(parsed)
+    use_found = channel.schema is None and found is not None
+    declared: StructType = nullable(found if use_found else _declared(channel))
     _refuse_odd_columns(channel.name, declared, lambda name: False)
     for weak in channel.weak:
         for column in (*weak.key, *((weak.by,) if isinstance(weak, Replace) and weak.by else ())):
@@ -94,6 +89,21 @@ def _source(session: SparkSession, channel: Channel, arrival: bool) -> StructTyp
         if isinstance(weak, Replace) and weak.by is not None:
             declared = StructType([*declared.fields]).add(DELETED, BooleanType())
     return declared.add(ARRIVAL, LongType()) if arrival else declared
+
+
+def _declared(channel: Channel) -> StructType:
+    from pyspark.sql.types import StructType
+
+    if channel.schema is None:
+        raise SchemaError(
+            f"{channel.name}: a source without columns; declare them, as in wf.source({channel.name!r}, 'url string')."
+        )
+    try:
+        parsed = StructType.fromDDL(channel.schema)
+    except Exception as error:
+        raise SchemaError(f"{channel.name}: columns {channel.schema!r} cannot be read: {reason(error)}") from error
+    assert isinstance(parsed, StructType)
+    return parsed
 
 
 def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame]) -> tuple[DataFrame, ...]:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from olston.loop import Loop
+from olston import cron
+from olston.errors import OlstonError
+from olston.loop import Loop, log
 from olston.scheduling import Scheduling
 
 if TYPE_CHECKING:
@@ -22,7 +24,16 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
     """Keep the promises of a workflow until `stop`, SIGTERM or Ctrl-C."""
     from apscheduler.schedulers.background import BackgroundScheduler
 
-    jobs = BackgroundScheduler(timezone=UTC)
+    jobs = BackgroundScheduler(timezone=UTC, job_defaults={"coalesce": True, "misfire_grace_time": None})
+    for name, output in engine.workflow.outputs.items():
+        if output.refresh is not None:
+            asked = {"refresh": [name], "full": False}
+            jobs.add_job(scheduling.command, cron.trigger(output.refresh), args=[asked], id=f"refresh {name}")
+    for name, follows in engine.workflow.follows.items():
+        if follows.poll is not None:
+            every = {"seconds": follows.poll / 1e6, "next_run_time": datetime.now(UTC)}
+            jobs.add_job(_poll, "interval", args=[engine, name], id=f"poll {name}", **every)
+    jobs.add_job(_vacuum, "interval", args=[engine], id="vacuum", days=1)
     waking = _Waking(engine, jobs)
     with _signals(stop, scheduling):
         jobs.start()
@@ -30,6 +41,21 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
             scheduling.serve(stop, waking)
         finally:
             jobs.shutdown(wait=False)
+
+
+def _poll(engine: Engine, source: str) -> None:
+    """Whoever serves polls, also one that waits for the lease: what is taken is taken once."""
+    try:
+        engine.poll(source)
+    except OlstonError as error:
+        log.warning("%s", error)
+
+
+def _vacuum(engine: Engine) -> None:
+    try:
+        engine.vacuum()
+    except OlstonError as error:
+        log.warning("%s", error)
 
 
 class _Waking:
@@ -45,9 +71,7 @@ class _Waking:
         self._moment = loop.next
         if loop.next is not None:
             at = datetime.now(UTC) + timedelta(microseconds=max(0.0, loop.next - self._engine.now))
-            self._jobs.add_job(
-                loop.woken.set, "date", run_date=at, id="wake", replace_existing=True, misfire_grace_time=None
-            )
+            self._jobs.add_job(loop.woken.set, "date", run_date=at, id="wake", replace_existing=True)
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def exists(session: SparkSession, path: str) -> bool:
 
 def history(session: SparkSession, path: str) -> Iterator[Commit]:
     """The versions whose log is still there, the newest first."""
-    system, folder = _file_system(session, f"{path}/_delta_log")
+    system, folder = file_system(session, f"{path}/_delta_log")
     names = [status.getPath().getName() for status in system.listStatus(folder)]
     for name in sorted((n for n in names if _VERSION.fullmatch(n)), reverse=True):
         yield read_back(session, path, int(name.removesuffix(".json")))
@@ -163,7 +163,7 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
 
 def folders(session: SparkSession, path: str) -> list[str]:
     """The names of the folders in `path`, none if it is not there."""
-    system, location = _file_system(session, path)
+    system, location = file_system(session, path)
     if not system.exists(location):
         return []
     return sorted(s.getPath().getName() for s in system.listStatus(location) if s.isDirectory())
@@ -171,7 +171,7 @@ def folders(session: SparkSession, path: str) -> list[str]:
 
 def drop(session: SparkSession, path: str) -> None:
     """Delete a table with all its files."""
-    system, location = _file_system(session, path)
+    system, location = file_system(session, path)
     system.delete(location, True)
 
 
@@ -202,7 +202,7 @@ def _metadata(text: str | None) -> dict[str, Any]:
 
 def _text(session: SparkSession, path: str) -> str:
     """A small file, wherever Spark can read."""
-    system, location = _file_system(session, path)
+    system, location = file_system(session, path)
     stream = system.open(location)
     try:
         jvm: Any = session._jvm
@@ -211,7 +211,8 @@ def _text(session: SparkSession, path: str) -> str:
         stream.close()
 
 
-def _file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
+def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """The file system that `path` is on, and `path` for it, as Hadoop has them."""
     jvm: Any = session._jvm
     location = jvm.org.apache.hadoop.fs.Path(path)
     return location.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), location

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston import cron
 from olston.block import BASE, DELTA, MONOTONE, Kind
 from olston.channel import Channel, Columns
 from olston.constraints import Inconsistency, Staleness
 from olston.duration import Duration, microseconds
 from olston.errors import ConstraintError, WorkflowError, unknown
+from olston.followed import Follows, follows
 from olston.operators import weak as representations
 from olston.operators.weak import Replace, WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
@@ -31,15 +33,7 @@ class Publication:
     table: str | None = None
     cluster_by: tuple[str, ...] = ()
     feed: bool = False
-
-
-@dataclass(frozen=True)
-class Follows:
-    """Where a followed source comes from, and how often it is polled."""
-
-    files: str | None = None
-    table: str | None = None
-    poll: int | None = None
+    refresh: str | None = None
 
 
 @dataclass(repr=False)
@@ -74,25 +68,23 @@ class Workflow:
         files: str | None = None,
         table: str | None = None,
         poll: Duration | None = None,
+        format: str | None = None,
     ) -> Channel:
         """An input channel. With `key` it takes upserts, and with `order` a late older row loses.
 
-        `files="dir/*.parquet"` or `table="cat.db.t"` (by Delta's change feed) are followed, polled every `poll`.
+        `files="dir/*.parquet"` or `table="cat.db.t"` (by Delta's change feed) are followed, polled every `poll`. The
+        format of files is told by their suffix, or `format="parquet" | "orc" | "csv" | "json"`. A table and files of
+        the first two say themselves which columns they have, if `schema` does not.
         """
-        if files is not None and table is not None:
-            raise WorkflowError(f"{name}: give files= or table=, not both.")
-        if poll is not None and files is None and table is None:
-            raise WorkflowError(f"{name}: poll= needs files= or table= to follow.")
-        if poll is not None and microseconds(poll) <= 0:
-            raise WorkflowError(f"{name}: poll={poll!r}; a source is polled every so often, say '5 min'.")
+        followed = follows(name, schema, files, table, poll, format)
         columns = None if key is None else names(key)
         if order is not None and columns is None:
             raise WorkflowError(f"{name}: order= says which row of a key is newest; give key= too.")
         weak = () if columns is None else (representations.replace(columns, order),)
         pathways = (Pathway(0, name, name, ()),)
         made = self._add(Channel(name, self, None, columns, weak, False, schema, pathways))
-        if files is not None or table is not None:
-            self.follows[name] = Follows(files, table, None if poll is None else microseconds(poll))
+        if followed is not None:
+            self.follows[name] = followed
         return made
 
     def batch(
@@ -161,11 +153,18 @@ class Workflow:
         table: str | None = None,
         cluster_by: Columns = (),
         feed: Iterable[str] | None = None,
+        refresh: str | None = None,
     ) -> Channel:
-        """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds."""
+        """Hand `channel` to consumers: as a published table, or with `feed={"B", "Δ"}` as blocks of those kinds.
+
+        `refresh="0 6 * * mon-fri"` (cron, UTC) or `refresh="6 hours"` also brings it up to date then, whatever its
+        bounds say.
+        """
         found = self._derived(channel, "output")
         if found.name in self.outputs:
             raise WorkflowError(f"output({found.name}): declared twice; keep one of them.")
+        if refresh is not None:
+            cron.read(refresh, f"output({found.name}): ")
         if feed is None:
             # a table has the public columns only: what needs hidden ones to be applied cannot be brought to it
             plain = (w.kind for w in found.weak if isinstance(w, Replace) and w.by is None)
@@ -180,7 +179,7 @@ class Workflow:
             for kind in sorted(accepts):
                 if kind not in known:
                     raise unknown("kind of block", kind, known, f"feed of {found.name!r}")
-        self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None)
+        self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None, refresh)
         return found
 
     def bound_staleness(self, channel: Channel | str, pathway: int | str, t: Duration) -> None:

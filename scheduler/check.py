@@ -53,11 +53,11 @@ def _remarks(workflow: Workflow) -> Iterator[str]:
     if not workflow.outputs:
         yield f"workflow {workflow.name!r} has no output, so nothing will ever run; declare one with wf.output(…)."
     bounded = {b.channel for b in workflow.staleness}
-    for output in workflow.outputs:
-        if output not in bounded:
+    for output, publication in workflow.outputs.items():
+        if output not in bounded and publication.refresh is None:
             yield (
                 f"output {output!r} has no staleness bound: it is filled once, then refreshed on demand only; "
-                f"promise one with wf.bound_staleness({output!r}, pathway, t)."
+                f"promise one with wf.bound_staleness({output!r}, pathway, t), or give wf.output(…, refresh='6 hours')."
             )
     used = {channel for output in workflow.outputs for channel in network.upstream(output)}
     for channel in workflow.public:

@@ -162,3 +162,33 @@ class CursorRecord(SQLModel, table=True):
     output: str = Field(primary_key=True)
     consumer: str = Field(primary_key=True)
     number: int
+
+
+class FollowedRecord(SQLModel, table=True):
+    """How far a followed source was taken: in `rounds` waves, of a table up to `version`.
+
+    `columns` are those found there, if none were declared.
+    """
+
+    __tablename__ = "followed"
+
+    workflow: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    rounds: int = 0
+    digest: str
+    table_id: str | None = None
+    version: int | None = Field(default=None, sa_type=BigInteger)
+    columns: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+
+
+class TakenRecord(SQLModel, table=True):
+    """A file that was taken, as it was then, and the block its rows came with."""
+
+    __tablename__ = "taken"
+
+    workflow: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    path: str = Field(primary_key=True)
+    size: int = Field(sa_type=BigInteger)
+    modified: int = _moment()
+    block: str

@@ -181,6 +181,21 @@ BAD: dict[str, tuple[Callable[[Workflow], object], type[OlstonError], str]] = {
         lambda wf: wf.source("s", files="d/*.parquet", table="t"), WorkflowError, "not both",
     ),
     "a poll of nothing": (lambda wf: wf.source("s", poll="5 min"), WorkflowError, "files= or table="),
+    "a poll that is no duration": (
+        lambda wf: wf.source("s", files="d/*.parquet", poll="often"), WorkflowError, "s: poll='often': not a duration",
+    ),
+    "files of an unknown format": (
+        lambda wf: wf.source("s", files="d/*", format="parqet"), UnknownNameError, "did you mean 'parquet'",
+    ),
+    "files whose name does not tell": (lambda wf: wf.source("s", files="d/*"), WorkflowError, "add format=, one of"),
+    "a format of nothing": (lambda wf: wf.source("s", "k int", format="csv"), WorkflowError, "give files= too"),
+    "a table of another format": (
+        lambda wf: wf.source("s", table="t", format="csv"), WorkflowError, "leave format= out",
+    ),
+    "a table without a name": (lambda wf: wf.source("s", table=" "), WorkflowError, "names nothing to follow"),
+    "text files without columns": (
+        lambda wf: wf.source("s", files="d/*.csv"), WorkflowError, "csv files do not say of which types",
+    ),
     "an order without a key": (lambda wf: wf.source("s", order="time"), WorkflowError, "give key= too"),
     "a weak representation given twice": (
         lambda wf: wf.weak_delta("counts", wf.channel("counts").weak[0]), WorkflowError, "already",
@@ -243,6 +258,21 @@ def test_a_followed_source_says_what_and_how_often() -> None:
     wf = ol.Workflow("w")
     wf.source("s", files="dir/*.parquet", poll="5 min")
     assert (wf.follows["s"].files, wf.follows["s"].poll) == ("dir/*.parquet", 300_000_000)
+    wf.source("t", table="cat.db.t", poll=60)
+    assert (wf.follows["t"].table, wf.follows["t"].poll) == ("cat.db.t", 60_000_000)
+
+
+FORMATS = {
+    "a/*.parquet": "parquet", "a/*.snappy.parquet": "parquet", "a/*.orc": "orc", "s3a://b/*/x-*.csv.gz": "csv",
+    "a/*.JSON": "json", "a/{b,c}/*.jsonl": "json", "a/part-*.parquet/": "parquet",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "format"), FORMATS.items())
+def test_the_suffix_of_files_tells_their_format(files: str, format: str) -> None:
+    wf = ol.Workflow("w")
+    wf.source("s", "k int", files=files)
+    assert wf.follows["s"].format == format
 
 
 def test_by_on_and_key_take_a_name_or_a_list() -> None:

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
+from olston.attempt import new_attempt
 from olston.block import BASE, Block
 from olston.content import Anchor, Content, Part
+from olston.engine import Engine
 from olston.errors import StepError, StoreError
+from olston.ingest import Arrived
 from olston.provenance import Provenance
 from olston.step import Inline, Step, Stored
 from olston.worker import Handover, Held
+from olston.workflow import Workflow
 
 
 @dataclass
@@ -83,3 +88,20 @@ class Threads:
 def _names(step: Step) -> list[str]:
     """A step, after all that is done within it."""
     return [n for o in step.operands if isinstance(o, Inline) for n in _names(o.step)] + [step.name]
+
+
+def engine(wf: Workflow, home: str, work: Pretended, **options: Any) -> Engine:
+    """An engine whose work is pretended."""
+    made = Engine(wf, home=home, **options)
+    made.__dict__["_worker"], made._typed = work, True
+    return made
+
+
+def arrive(to: Engine, *channels: str) -> list[Block]:
+    """Let a wave that was never written arrive at each of `channels`."""
+    waves = []
+    for channel in channels:
+        attempt = new_attempt()
+        part = Part(f"channels/{channel}", attempt, "Δ⁺", 10, 100, channel, plain=True)
+        waves.append(Arrived(channel, "Δ⁺", Content(None, (part,)), 10, attempt))
+    return to._arrive(waves, to.now)

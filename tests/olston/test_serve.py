@@ -1,0 +1,159 @@
+"""Serving, in real threads and processes and by the machine's clock, with work that is pretended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import olston as ol
+from olston.engine import Engine
+from olston.errors import PausedError
+from tests.pretended import Pretended, arrive, engine
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def counting(bound: str = "0 s", refresh: str | None = None) -> ol.Workflow:
+    wf = ol.Workflow("counting")
+    wf.output(wf.source("rows", "k string").aggregate("counts", by="k", n=ol.count()), refresh=refresh)
+    wf.bound_staleness("counts", 0, bound)
+    return wf
+
+
+@contextmanager
+def serving(served: Engine) -> Iterator[threading.Event]:
+    stop = threading.Event()
+    thread = threading.Thread(target=served.serve, kwargs={"stop": stop})
+    thread.start()
+    try:
+        yield stop
+    finally:
+        stop.set()
+        thread.join(60)
+        assert not thread.is_alive()
+        served.close()
+
+
+def soon(condition: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def holds(work: Pretended, stamp: float) -> bool:
+    return "counts" in work.delivered and stamp in work.content("counts")[0]
+
+
+def test_what_arrives_is_delivered_without_being_asked_for(tmp_path: Path) -> None:
+    work = Pretended()
+    served = engine(counting(), str(tmp_path), work)
+    with serving(served):
+        for _ in range(3):
+            (block,) = arrive(served, "rows")
+            soon(lambda stamp=block.stamp: holds(work, stamp))  # type: ignore[misc]
+
+
+def test_what_another_engine_ingests_is_seen_too(tmp_path: Path) -> None:
+    work = Pretended()
+    served, other = engine(counting(), str(tmp_path), work), engine(counting(), str(tmp_path), work)
+    with serving(served):
+        (block,) = arrive(other, "rows")
+        soon(lambda: holds(work, block.stamp))
+        report = other.refresh("counts")
+        assert report.plans == 0 or report.steps
+    other.close()
+
+
+def test_a_bound_that_would_break_is_kept(tmp_path: Path) -> None:
+    work = Pretended()
+    served = engine(counting("4 s"), str(tmp_path), work)
+    with serving(served):
+        arrive(served, "rows")
+        soon(lambda: bool(work.delivered))
+        (block,) = arrive(served, "rows")
+        at = time.monotonic()
+        soon(lambda: holds(work, block.stamp))
+        assert 1 < time.monotonic() - at < 30
+
+
+def test_an_output_is_refreshed_at_given_times_whatever_its_bound(tmp_path: Path) -> None:
+    work = Pretended()
+    served = engine(counting("1 week", refresh="2 s"), str(tmp_path), work)
+    with serving(served):
+        arrive(served, "rows")
+        soon(lambda: bool(work.delivered))
+        (block,) = arrive(served, "rows")
+        soon(lambda: holds(work, block.stamp))
+
+
+def test_a_second_server_waits_and_takes_over(tmp_path: Path) -> None:
+    work, idle = Pretended(), Pretended()
+    first, second = engine(counting(), str(tmp_path), work), engine(counting(), str(tmp_path), idle)
+    with serving(second):
+        pass  # it holds the workflow only while it serves
+    second = engine(counting(), str(tmp_path), idle)
+    with serving(first):
+        arrive(first, "rows")
+        soon(lambda: bool(work.delivered))
+        with serving(second):
+            (block,) = arrive(first, "rows")
+            soon(lambda: holds(work, block.stamp))
+            assert not idle.made
+    third = engine(counting(), str(tmp_path), work)
+    with serving(third):
+        (block,) = arrive(third, "rows")
+        soon(lambda: holds(work, block.stamp))
+
+
+def test_paused_and_resumed(tmp_path: Path) -> None:
+    work = Pretended()
+    served = engine(counting(), str(tmp_path), work)
+    with serving(served):
+        arrive(served, "rows")
+        soon(lambda: bool(work.delivered))
+        served.pause()
+        assert served.status().paused
+        with pytest.raises(PausedError, match="resume it first"):
+            served.refresh()
+        (block,) = arrive(served, "rows")
+        time.sleep(1.5)
+        assert not holds(work, block.stamp)
+        served.resume()
+        soon(lambda: holds(work, block.stamp))
+
+
+def test_sigterm_lets_a_step_finish_and_releases_the_lease(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from tests.olston.test_serve import counting
+from tests.pretended import Pretended, arrive, engine
+
+def slow(name):
+    print(f"begun {name}", flush=True)
+    time.sleep(1.5)
+    return False
+
+served = engine(counting(), sys.argv[1], Pretended(fails=slow))
+arrive(served, "rows")
+served.serve()
+print("served", served._scheduling.lease.owner(), [s.state for s in served.history().steps], flush=True)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("begun")
+        process.send_signal(signal.SIGTERM)
+        last = process.stdout.read().splitlines()[-1]
+        assert process.wait(60) == 0
+    assert last.startswith("served None")
+    assert "running" not in last
+    assert "done" in last

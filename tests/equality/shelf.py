@@ -1,7 +1,7 @@
 """A store whose tables Spark holds in memory.
 
-What random workflows test is what operators and overlays do to rows. A commit to Delta and a scan of it take as long as
-many of those steps, so only the workflows written by hand go through Delta.
+What the equality tests is what operators and overlays do to rows. A commit to Delta and a scan of it take as long as
+many of those steps, so that only some workflows go through Delta.
 """
 
 from __future__ import annotations

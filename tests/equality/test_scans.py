@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from olston.block import BASE, Kind, is_strong, is_weak
+import olston as ol
+from olston.block import BASE, DELTA, Block, Kind, is_strong, is_weak
 from olston.operators.columns import DELETED, WEIGHT, see
 from olston.operators.operand import Operand
 from olston.operators.weak import Replace
+from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.network import Variant
 from olston.session import clone
+from olston.step import rows
 from olston.store import Store
 from tests.equality.handwritten import WRITTEN, Written
 from tests.equality.spec import build
+from tests.lake import Lake
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +50,26 @@ def test_a_small_delta_costs_one_scan_of_a_base_and_no_shuffle_of_it(
     assert faults == []
 
 
+def test_delta_tables_are_scanned_once_too(spark: SparkSession, tmp_path: Path) -> None:
+    """A left join reads the shuffled rows of its right twice, for which Spark must know two scans of a table again."""
+    wf = ol.Workflow("w")
+    left, right = wf.source("left", "k int, v int"), wf.source("right", "k int, w int")
+    left.join("out", right, on="k", how="left")
+    session = clone(spark)
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lake = Lake(session, tmp_path, wf)
+    blocks = [
+        made
+        for name in ("left", "right")
+        for made in (lake.arrive(name, [(1, 1)], 10, kind="base"), lake.arrive(name, [(1, 2, 1)], 20, 10, "delta"))
+    ]
+    result = Block("out", DELTA, Provenance.at(20, 20), Provenance.at(10, 10))
+    (made,) = rows(lake.store, session, lake.step("out.incremental", blocks, result))
+    scans = Counter(where for where, _ in walk(made._jdf.queryExecution().executedPlan()) if "anchors" in where)
+    assert sorted(scans.values()) == [1, 1]
+
+
 def follows_a_delta(variant: Variant) -> bool:
     """Whether it makes a delta of one; those that compare two bases read both, and what is linked reads nothing."""
     kinds = [kind for reads in variant.signature.reads for kind in reads.kinds]
@@ -58,8 +82,8 @@ def look(store: Store, session: SparkSession, variant: Variant) -> Iterator[str]
     operands = []
     for channel, reads in zip(variant.inputs, variant.signature.reads, strict=True):
         for kind in reads.kinds:
-            rows = see(block(store, session, channel, kind), variant.operator.view, tombstones=is_weak(kind))
-            operands.append(Operand(rows, kind) if kind == BASE else Operand(rows, kind, SMALL, "the delta"))
+            seen = see(block(store, session, channel, kind), variant.operator.view, tombstones=is_weak(kind))
+            operands.append(Operand(seen, kind) if kind == BASE else Operand(seen, kind, SMALL, "the delta"))
     for made, channel in zip(variant.operator.run(operands), variant.outputs, strict=True):
         plan = store.shaped(channel, variant.signature.writes, made)._jdf.queryExecution().executedPlan()
         paths = list(walk(plan))

@@ -78,7 +78,7 @@ class Store:
     def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
         """Write `rows` as an anchor of `channel`."""
         name = f"{self.place(channel)}/anchors/{attempt}"
-        commit = table.append(self.shaped(channel, BASE, rows), self.path(name), attempt, metadata)
+        commit = self._append(self.shaped(channel, BASE, rows), name, attempt, metadata)
         return Content(Anchor(name, attempt, commit.rows, commit.bytes))
 
     def write_delta(
@@ -91,7 +91,7 @@ class Store:
         kinds = "deltas" if is_strong(kind) else f"weak_{folder(kind.removeprefix(WEAK))}"
         name = f"{self.place(channel)}/{kinds}-{_digest(shaped)}"
         marked = shaped.withColumn(BLOCK, F.lit(attempt))
-        commit = table.append(marked, self.path(name), attempt, metadata, partition_by=[BLOCK])
+        commit = self._append(marked, name, attempt, metadata, partition_by=[BLOCK])
         plain = False
         if is_strong(kind):
             least, greatest = commit.weights or ((1, 1) if not commit.bytes else (-1, 1))  # unknown: as if it deleted
@@ -221,6 +221,11 @@ class Store:
                 f"{channel}: has the columns {known.simpleString()}, but was now given {rows.schema.simpleString()}; "
                 "a function returns the same columns whatever rows it is given."
             )
+
+    def _append(
+        self, rows: DataFrame, name: str, attempt: str, metadata: Mapping[str, Any], partition_by: Sequence[str] = ()
+    ) -> table.Commit:
+        return table.append(rows, self.path(name), attempt, metadata, partition_by=partition_by)
 
     def _load(self, session: SparkSession, name: str) -> DataFrame:
         from pyspark.errors import AnalysisException

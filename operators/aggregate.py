@@ -108,6 +108,11 @@ class TouchedGroupsAggregate:
         by = self.groups.by
         keys = delta.rows.select(*map(col, by)).distinct() if by else delta.rows
         touched = semi(base.rows, keys, by, delta.small) if by else base.rows
-        new = bag.union(touched, delta.added()) if delta.monotone else bag.plus(touched, delta.rows, delta.label)
+        if delta.monotone:
+            new = bag.union(touched, delta.added())
+        elif by:
+            new = bag.plus(touched, delta.rows, delta.label)
+        else:  # all rows are touched; to scan them twice is cheaper than to shuffle them
+            new = bag.apply(touched, delta.rows, small=delta.small, label=delta.label)
         made = self.groups.of(new).withColumn(DELETED, F.lit(False))
         return (bag.union(made, tombstones(keys, made)) if by else made,)

@@ -62,9 +62,13 @@ def net(delta: DataFrame) -> DataFrame:
 
 def difference(old: DataFrame, new: DataFrame) -> DataFrame:
     """`c^{BΔ}`: what turns the bag `old` into `new`, netted."""
+    return turned(union(weigh(new), weigh(old, -1)))
+
+
+def turned(both: DataFrame) -> DataFrame:
+    """What turns the rows of weight −1 into those of weight 1, netted."""
     from pyspark.sql import functions as F
 
-    both = union(weigh(new), weigh(old, -1))
     if ARRIVAL not in both.columns:
         return net(both)
     before, after = f"{PREFIX}before", f"{PREFIX}after"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 VALUES = f"{PREFIX}n_"
 """Prefix of the number of values behind a sum."""
+_BEFORE = f"{PREFIX}before"
+"""The amounts that a group had."""
 
 
 def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> DataFrame:
@@ -30,9 +32,12 @@ def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> D
 
     of, amounts = key_columns(key, rows.columns), _amounts(rows, key)
     types = {f.name: f.dataType for f in rows.schema.fields}
-    added = rows.groupBy(*map(col, of)).agg(*[F.sum(col(c)).cast(types[c]).alias(c) for c in amounts])
+    kept = [_BEFORE] if _BEFORE in rows.columns else []
+    added = rows.groupBy(*map(col, of)).agg(
+        *[F.sum(col(c)).cast(types[c]).alias(c) for c in amounts], *[F.max(c).alias(c) for c in kept]
+    )
     if not of:  # the only group is there even if nothing came
-        added = added.select(*[F.coalesce(col(c), F.lit(0).cast(types[c])).alias(c) for c in amounts])
+        added = added.select(*[F.coalesce(col(c), F.lit(0).cast(types[c])).alias(c) for c in amounts], *kept)
     return added.select(*[_shown(c, added, label) if label else col(c) for c in rows.columns])
 
 
@@ -44,10 +49,22 @@ def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, 
 
 
 def strengthen(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
-    """`c^{δΔ}`: the old groups deleted, the new ones added, netted."""
-    old = semi(base, weak, key_columns(key, base.columns), small)
-    new = _living(total(bag.union(old, weak), key, label=label), key)
-    return bag.net(bag.union(bag.weigh(new), bag.weigh(old, -1)))
+    """`c^{δΔ}`: the old groups deleted, the new ones added, netted. Reads the base once."""
+    from pyspark.sql import functions as F
+
+    of, amounts = key_columns(key, base.columns), _amounts(base, key)
+    amount = F.struct(*map(col, amounts))
+    old = semi(base, weak, of, small).withColumn(_BEFORE, amount)
+    new = weak.withColumn(_BEFORE, F.lit(None).cast(old.schema[_BEFORE].dataType))
+    changed = total(bag.union(old, new), key, label=label).where(~amount.eqNullSafe(col(_BEFORE)))
+    lives = col(ROWS) != 0 if key else F.lit(True)
+    ends = F.array(
+        F.struct(F.lit(1).cast("bigint").alias(WEIGHT), F.when(lives, amount).alias(_BEFORE)),
+        F.struct(F.lit(-1).cast("bigint").alias(WEIGHT), col(_BEFORE).alias(_BEFORE)),
+    )
+    end = changed.select(*map(col, of), F.inline(ends)).where(col(_BEFORE).isNotNull())
+    columns = [col(_BEFORE).getField(c).alias(c) if c in amounts else col(c) for c in base.columns]
+    return end.select(*columns, col(WEIGHT))
 
 
 def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -64,8 +81,8 @@ def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def _amounts(rows: DataFrame, key: Sequence[str]) -> list[str]:
-    of = set(key_columns(key, rows.columns))
-    return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in of]
+    of = key_columns(key, rows.columns)
+    return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in (*of, _BEFORE)]
 
 
 def _shown(name: str, added: DataFrame, label: str) -> Column:

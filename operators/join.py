@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
-from olston.operators import bag
-from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, conjunction, few, semi
+from olston.operators import bag, unmatched
+from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few, semi
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
@@ -202,7 +202,7 @@ class TouchedKeysJoin:
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         left, right, new_right = operands
-        return (bag.net(joined(left, _with_unmatched(right, new_right, self.on), self.on)),)
+        return (bag.net(joined(left, unmatched.with_unmatched(right, new_right, self.on), self.on)),)
 
 
 @dataclass(frozen=True)
@@ -216,11 +216,10 @@ class IncrementalLeftJoin(IncrementalJoin):
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         left, new_left, right, new_right = operands
-        changed = _with_unmatched(right, new_right, self.on)
-        made = bag.union(
-            left_joined(new_left, right, self.on), joined(left, changed, self.on), joined(new_left, changed, self.on)
-        )
-        return (bag.net(made),)
+        changed, now = unmatched.met(right, new_left, new_right, self.on)
+        made = bag.union(joined(left, changed, self.on), joined(new_left, now, self.on))
+        alone = new_left.rows.where(~unmatched.matchable(self.on))
+        return (bag.net(bag.union(made, tombstones(alone, made))),)
 
 
 def matches(left: float, new_right: float, statistics: Statistics) -> float:
@@ -261,25 +260,3 @@ def _replacing(weak: Operand, join: Callable[[Operand], DataFrame], key: Sequenc
     rows = bag.weigh(weak.rows.where(f"NOT {DELETED}").drop(DELETED))
     made = join(Operand(rows, MONOTONE, weak.size, weak.label)).drop(WEIGHT).withColumn(DELETED, F.lit(False))
     return bag.union(made, tombstones(weak.rows.select(*map(col, key)).distinct(), made))
-
-
-def _with_unmatched(right: Operand, new_right: Operand, on: Sequence[str]) -> Operand:
-    """The changes on the right as a left join sees them.
-
-    A key that gets its first row on the right takes back the row without a match, and a key that loses its
-    last one brings it back: to the delta are added rows of nulls with weight −1 and 1.
-    """
-    from pyspark.sql import functions as F
-
-    old, new = f"{PREFIX}old", f"{PREFIX}new"
-    matchable = conjunction(col(c).isNotNull() for c in on)
-    changes = new_right.rows.where(matchable).groupBy(*map(col, on)).agg(F.sum(WEIGHT).alias(new))
-    had = semi(right.rows, changes, on, new_right.small, sql=True).groupBy(*map(col, on)).agg(F.count("*").alias(old))
-    zero = F.lit(0).cast("bigint")
-    both = bag.union(had.withColumn(new, zero), changes.withColumn(old, zero).select(*had.columns, new))
-    counts = both.groupBy(*map(col, on)).agg(F.sum(old).alias(old), F.sum(new).alias(new))
-    text = f"[{bag.MISSING}] {new_right.label} deletes more rows of a key than there are"
-    after = F.when(col(old) + col(new) < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(col(old) + col(new))
-    weight = (after == 0).cast("bigint") - (col(old) == 0).cast("bigint")
-    unmatched = tombstones(counts.select(*map(col, on), weight.alias(WEIGHT)), new_right.rows).where(f"{WEIGHT} <> 0")
-    return Operand(bag.union(new_right.rows, unmatched), DELTA, new_right.size, new_right.label)

@@ -11,22 +11,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from olston.operators import bag
-from olston.operators.columns import DELETED, PART, PREFIX, WEIGHT, anti, col, conjunction, few, semi
+from olston.operators.columns import DELETED, PART, PREFIX, WEIGHT, anti, col, semi
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, WindowSpec
 
-_NEW = f"{PREFIX}new"
+_NEW, _CHANGES = f"{PREFIX}new", f"{PREFIX}changes"
 
 
 def latest(chain: DataFrame, key: Sequence[str], order: str | None) -> DataFrame:
     """Of a chain of replacements, told apart by `__part`, those that stand: the later, or the greater order."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     rank = F.struct(*([col(order)] if order else []), col(PART))
-    of_key = Window.partitionBy(*map(col, key)) if key else Window.partitionBy(F.lit(0))
-    best = F.max(rank).over(of_key)
+    best = F.max(rank).over(_of(key))
     return chain.withColumn(_NEW, best).where(rank == col(_NEW)).drop(PART, _NEW)
 
 
@@ -34,19 +32,16 @@ def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], order: str | Non
     """`c^{δB}`: the base with the rows of the keys given superseded."""
     if order is None:
         return bag.union(anti(base, _keys(weak, key), key, small), _standing(weak))
-    kept, _ = _contest(base, weak, key, order, small)
-    new = _winning(base, weak, key, order, small)
-    return bag.union(kept, new)
+    contest = _contest(base, weak, key, order, small)
+    standing = contest.where((col(WEIGHT) > 0) == col(_CHANGES)).drop(WEIGHT, _CHANGES)
+    return bag.union(anti(base, weak, key, small), standing)
 
 
 def strengthen(base: DataFrame, weak: DataFrame, key: Sequence[str], order: str | None, *, small: bool) -> DataFrame:
-    """`c^{δΔ}`: the old rows of the keys given deleted, the new ones added, netted."""
+    """`c^{δΔ}`: the old rows of the keys given deleted, the new ones added, netted. Reads the base once."""
     if order is None:
-        old, new = semi(base, _keys(weak, key), key, small), _standing(weak)
-    else:
-        _, old = _contest(base, weak, key, order, small)
-        new = _winning(base, weak, key, order, small)
-    return bag.difference(old, new)
+        return bag.difference(semi(base, _keys(weak, key), key, small), _standing(weak))
+    return bag.turned(_contest(base, weak, key, order, small).where(_CHANGES).drop(_CHANGES))
 
 
 def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -93,30 +88,21 @@ def _standing(weak: DataFrame) -> DataFrame:
     return weak.where(f"NOT {DELETED}").drop(DELETED)
 
 
-def _contest(
-    base: DataFrame, weak: DataFrame, key: Sequence[str], order: str, small: bool
-) -> tuple[DataFrame, DataFrame]:
-    """The rows of the base that stay, and those that lose to a row given."""
+def _contest(base: DataFrame, weak: DataFrame, key: Sequence[str], order: str, small: bool) -> DataFrame:
+    """The rows of the keys given: the old ones with weight −1 and whether they go, the new ones with 1 and whether
+    they come. The greater order stands, of equal ones the new."""
     from pyspark.sql import functions as F
 
-    names = [f"{PREFIX}k{i}" for i in range(len(key))]
-    given = weak.select(
-        *[col(c).alias(n) for c, n in zip(key, names, strict=True)], F.struct(col(order)).alias(_NEW)
-    ).distinct()
-    same = conjunction(col(c).eqNullSafe(col(n)) for c, n in zip(key, names, strict=True))
-    met = base.join(few(given, small), same, "left")
-    stays = col(_NEW).isNull() | (F.struct(col(order)) > col(_NEW))
-    columns = [col(c) for c in base.columns]
-    return met.where(stays).select(*columns), met.where(~stays).select(*columns)
+    rows = bag.union(bag.weigh(semi(base, weak, key, small), -1), bag.weigh(weak))
+    rank = F.struct(col(order))
+    old, new = (F.max(F.when(col(WEIGHT) == sign, rank)).over(_of(key)) for sign in (-1, 1))
+    changes = F.when(col(WEIGHT) < 0, rank <= new).otherwise(F.coalesce(old <= rank, F.lit(True)))
+    return rows.withColumn(_CHANGES, changes)
 
 
-def _winning(base: DataFrame, weak: DataFrame, key: Sequence[str], order: str, small: bool) -> DataFrame:
-    """The rows given that do not lose to the base."""
+def _of(key: Sequence[str]) -> WindowSpec:
+    """All rows of one key together."""
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    names = [f"{PREFIX}k{i}" for i in range(len(key))]
-    rivals = semi(base, weak, key, small).select(
-        *[col(c).alias(n) for c, n in zip(key, names, strict=True)], F.struct(col(order)).alias(_NEW)
-    ).distinct()  # fmt: skip
-    same = conjunction(col(c).eqNullSafe(col(n)) for c, n in zip(key, names, strict=True))
-    return weak.join(rivals, same & (col(_NEW) > F.struct(col(order))), "left_anti")
+    return Window.partitionBy(*map(col, key)) if key else Window.partitionBy(F.lit(0))

@@ -10,7 +10,7 @@ from olston.operators import convert
 from olston.operators.chain import Chain
 from olston.operators.estimate import Statistics
 from olston.operators.operator import Operator
-from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA
+from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, WeakDelta
 from olston.scheduler.cost import CostModel, Rates
 from olston.scheduler.network import DeliveryPrice, Network, Output, Price, Recompute, Variant
 from olston.widgets.union import Union
@@ -26,7 +26,8 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
     variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model, drifting)]
     read = _kinds_read(workflow, variants)
     for channel in workflow.channels.values():
-        variants += _conversions(workflow, channel, read.get(channel.name, set()), model)
+        weak = [w for w in channel.weak if not (isinstance(w, Increment) and channel.widget in drifting)]
+        variants += _conversions(workflow, channel, weak, read.get(channel.name, set()), model)
     return Network(
         {name: tuple(p.input for p in c.pathways) for name, c in workflow.channels.items()},
         tuple(variants),
@@ -69,7 +70,9 @@ def _kinds_read(workflow: Workflow, variants: Iterable[Variant]) -> dict[str, se
     return read
 
 
-def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: CostModel) -> Iterator[Variant]:
+def _conversions(
+    workflow: Workflow, channel: Channel, representations: Sequence[WeakDelta], read: set[Kind], model: CostModel
+) -> Iterator[Variant]:
     widget, name = channel.widget or channel.name, channel.name
     statistics = model.of(name)
 
@@ -90,11 +93,11 @@ def _conversions(workflow: Workflow, channel: Channel, read: set[Kind], model: C
     yield converter(convert.Apply(), free=model.overlays)
     yield converter(Chain(DELTA), listed=False, free=True)
     # c^{Bδ} of a representation that is made from strong deltas only is composed: c^{BΔ}, then c^{Δδ}
-    if strong or any(w.kind in read and {FROM_DELTA, FROM_BASES} & w.supplied == {FROM_DELTA} for w in channel.weak):
+    if strong or any(w.kind in read and {FROM_DELTA, FROM_BASES} & w.supplied == {FROM_DELTA} for w in representations):
         yield converter(convert.Difference())
     if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
         yield converter(convert.Complete(), free=True)
-    for weak in channel.weak:
+    for weak in representations:
         yield converter(Chain(weak.kind, weak), listed=False, free=True)
         wanted = weak.kind in read
         if TO_BASE in weak.supplied:

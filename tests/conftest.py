@@ -6,7 +6,6 @@ A test that takes the fixture `spark` carries the marker `spark`, so `-m "not sp
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from olston.catalog import Catalog
-
-# It still finds faults and takes longer than the gate allows: OLSTON_EQUALITY=1 python -m pytest tests/equality
-collect_ignore = [] if os.environ.get("OLSTON_EQUALITY") else ["equality"]
 
 # how long an example takes says nothing about it where Spark runs beside
 hypothesis_settings.register_profile("usual", deadline=None)

@@ -54,6 +54,8 @@ class Written:
     kinds: tuple[tuple[str, ...], ...]
     mixing: bool = False
     """Whether it is worth making contents in which several snapshots of one input mix."""
+    delta: bool = False
+    """Whether its blocks go through Delta also where time counts."""
 
     def arrivals(self, cases: int = 30) -> Arrivals:
         """All sources arrive at 10, then the first at 20, 40 and so on, and the others at 30, 50 and so on."""
@@ -68,8 +70,8 @@ class Written:
         return Arrivals(tuple(Arrival(stamp, found[stamp]) for stamp in sorted(found)))
 
 
-def written(name: str, *nodes: Node, kinds: tuple[tuple[str, ...], ...], mixing: bool = False) -> Written:
-    return Written(name, Spec(nodes, feeds=True), kinds, mixing)
+def written(name: str, *nodes: Node, kinds: tuple[tuple[str, ...], ...], **options: bool) -> Written:
+    return Written(name, Spec(nodes, feeds=True), kinds, **options)
 
 
 ALL = select(CASE, K, V)
@@ -93,14 +95,14 @@ WRITTEN = (
     written(
         "late rows lose, also after filter and split",
         LATE, Filter("high", "late", conditions(V)[0]), Split(("old", "young"), "late", (conditions(D)[0],)),
-        kinds=((REPLACE, REPLACE, DELTA, REPLACE),),
+        kinds=((REPLACE, REPLACE, DELTA, REPLACE),), delta=True,
     ),
     written(
         "the newest row of a key by arrival, and by order",
         ITEMS, Extract("newest", "items", ALL, ("c", "k")),
         Filter("some", "items", conditions(V)[0]), Extract("greatest", "some", select(CASE, K, V, Y), ("c", "k"), "y"),
         Map("plain", "items", ALL), Extract("unknown", "plain", select(CASE, K, V), ("c", "k")),
-        kinds=((APPEND, APPEND, DELTA, APPEND),),
+        kinds=((APPEND, APPEND, DELTA, APPEND),), delta=True,
     ),
     written(
         "counts, sums, means and spreads, by increments and by the groups touched",
@@ -124,6 +126,7 @@ WRITTEN = (
     written(
         "a left join of strong deltas",
         ITEMS, NAMES, Join("out", "items", "names", ("c", "k"), "left"), kinds=((APPEND, DELTA, APPEND), STRONG),
+        delta=True,
     ),
     written(
         "joins of what only grows, applied relaxed",

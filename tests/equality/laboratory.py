@@ -84,6 +84,8 @@ class Laboratory:
     spec: Spec
     arrivals: Arrivals
     blocks: dict[Key, Made] = field(default_factory=dict)
+    kept_in: type[Store] = Store
+    """Where blocks are written."""
     compared: Counter[str] = field(default_factory=Counter)
     """How often blocks of each kind were compared with the evaluator."""
 
@@ -91,7 +93,7 @@ class Laboratory:
         self.session = clone(self.spark)
         for key, value in SETTINGS.items():
             self.session.conf.set(key, value)
-        self.store = Store(self.session, self.home, build(self.spec))
+        self.store = self.kept_in(self.session, self.home, build(self.spec))
         self.network = compile_workflow(self.store.workflow, drifting=self.store.schemas.drifting)
         self.judge = Judge(self.spec, Evaluator(self.spec, self.arrivals))
         lines = {s.name: Timeline(s.name, self.arrivals.stamps(s.name)) for s in self.spec.sources}

@@ -1,8 +1,4 @@
-"""Random data: rows of every comparable type from small domains, and histories of arrivals.
-
-Hypothesis draws what shrinks well, the steps of a history and their kinds; the rows of many cases at once
-come from one seed.
-"""
+"""Random data: rows of every comparable type from small domains, and histories of arrivals."""
 
 from __future__ import annotations
 
@@ -12,8 +8,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 from tests.equality.bags import Row
 from tests.equality.catalogue import ARRAY, DECIMAL, STRUCT, Column
@@ -124,19 +118,17 @@ class Waves:
         return tuple(v if c.name in told else None for v, c in zip(given, source.columns, strict=True))
 
 
-@st.composite
-def histories(draw: st.DrawFn, spec: Spec, *, cases: int = CASES, fewest: int = 1, most: int = 5) -> Arrivals:
+def history(random: Random, spec: Spec, *, cases: int = CASES, fewest: int = 1, most: int = 5) -> Arrivals:
     """Some arrivals of one source or several under one stamp, of every kind that the sources take."""
-    random = Random(draw(st.integers(0, 2**32 - 1)))
-    sources = {s.name: Waves(random, s, cases) for s in spec.sources}
+    sources = [Waves(random, s, cases) for s in spec.sources]
     made = []
-    for step in range(draw(st.integers(fewest, most))):
+    for step in range(random.randint(fewest, most)):
         stamp = 10 * (step + 1)
         waves = {}
-        for name in draw(st.lists(st.sampled_from(sorted(sources)), min_size=1, unique=True)):
-            source = sources[name]
-            kinds = (APPEND, DELTA, BASE) if source.content.source.key is None else (REPLACE, APPEND, DELTA, BASE)
-            waves[name] = source.wave(draw(st.sampled_from(kinds)), empty=draw(st.integers(0, 7)) == 7)
-            source.content.take(waves[name], stamp)
+        for drawn in random.sample(sources, random.randint(1, len(sources))):
+            source = drawn.content.source
+            kinds = (APPEND, DELTA, BASE) if source.key is None else (REPLACE, APPEND, DELTA, BASE)
+            wave = waves[source.name] = drawn.wave(random.choice(kinds), empty=random.random() < 0.125)
+            drawn.content.take(wave, stamp)
         made.append(Arrival(stamp, waves))
     return Arrivals(tuple(made))

@@ -1,6 +1,7 @@
 """The content of every block equals an independent evaluation on the snapshots that it names (DESIGN 3).
 
-`OLSTON_EQUALITY_EXAMPLES=100` looks at so many random workflows, different ones each time.
+`OLSTON_EQUALITY_EXAMPLES=100` looks at so many random workflows, different ones each time, and lets all workflows
+written by hand go through Delta, not only some of them.
 """
 
 from __future__ import annotations
@@ -20,28 +21,31 @@ from hypothesis import strategies as st
 
 import olston.operators
 from olston.scheduler.compile import compile_workflow
+from olston.store import Store
 from tests.equality.conftest import Tally
 from tests.equality.driver import Driver, shuffling
 from tests.equality.handwritten import WRITTEN, Written
 from tests.equality.laboratory import Laboratory
-from tests.equality.rows import histories
+from tests.equality.rows import history
+from tests.equality.shelf import Shelf
 from tests.equality.spec import build
-from tests.equality.workflows import specs
+from tests.equality.workflows import workflow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ASKED = os.environ.get("OLSTON_EQUALITY_EXAMPLES")
-STEPS = 10
-MIXED = 10
-"""Steps to results in which several snapshots of one input mix, after each variant was run."""
+STEPS = 16
+MIXED = 8
+"""Steps to results in which several snapshots of one input mix, after the others."""
 
 
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda w: w.name)
 def test_every_variant_agrees_with_the_evaluator(
     case: Written, spark: SparkSession, tmp_path: Path, tally: Tally
 ) -> None:
-    laboratory = Laboratory(spark, str(tmp_path), case.spec, case.arrivals())
+    kept_in = Store if case.delta or ASKED else Shelf
+    laboratory = Laboratory(spark, str(tmp_path), case.spec, case.arrivals(), kept_in=kept_in)
     driver = Driver(laboratory, Random(case.name))
     assert driver.cover() == set()
     if case.mixing:
@@ -70,15 +74,13 @@ def test_the_workflows_written_by_hand_use_every_operator() -> None:
     phases=[Phase.generate],  # an example takes long: its report is cut to one case and one block instead
     suppress_health_check=list(HealthCheck),
 )
-@given(st.data())
-def test_random_workflows_agree_with_the_evaluator(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, tally: Tally, drawn: st.DataObject
-) -> None:
-    spec = drawn.draw(specs(fewest=3))
-    laboratory = Laboratory(
-        spark, str(tmp_path_factory.mktemp("lake")), spec, drawn.draw(histories(spec, fewest=2, most=4))
-    )
-    driver = Driver(laboratory, Random(drawn.draw(st.integers(0, 2**32 - 1))))
-    with shuffling(laboratory) if drawn.draw(st.booleans()) else nullcontext():
+@given(st.integers(0, 2**64 - 1))
+def test_random_workflows_agree_with_the_evaluator(spark: SparkSession, tally: Tally, seed: int) -> None:
+    random = Random(seed)
+    spec = workflow(random, fewest=3)
+    laboratory = Laboratory(spark, "", spec, history(random, spec, fewest=2), kept_in=Shelf)
+    driver = Driver(laboratory, random)
+    with shuffling(laboratory) if random.random() < 0.5 else nullcontext():
         driver.run(STEPS)
+        driver.mix(MIXED)
     tally(driver)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.equality import rows as data
+from tests.equality import workflows
 from tests.equality.bags import Bag, Row, differences, plain, rank
 from tests.equality.catalogue import ARRAY, Column, Expression, Rowwise, arrays, conditions, kept, missing, top
 from tests.equality.evaluate import Evaluator, measure
-from tests.equality.rows import histories
 from tests.equality.snapshots import APPEND, BASE, DELTA, REPLACE, Arrival, Arrivals, Wave
 from tests.equality.spec import (
     CASE,
@@ -34,7 +35,7 @@ from tests.equality.spec import (
     Union,
     build,
 )
-from tests.equality.workflows import POOL, specs
+from tests.equality.workflows import POOL
 
 K, V, S = Column("k", "int"), Column("v", "int"), Column("s", "string")
 ITEMS = Source("items", (CASE, K, V))
@@ -259,11 +260,12 @@ def test_null_is_smallest_and_nan_greatest() -> None:
     assert plain([1, [float("nan")]]) == (1, (math.nan,))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_random_workflows_build_and_can_be_evaluated_on_random_histories(drawn: st.DataObject) -> None:
-    spec = drawn.draw(specs())
-    arrivals = drawn.draw(histories(spec, cases=3))
+@settings(max_examples=60)
+@given(st.integers(0, 2**64 - 1))
+def test_random_workflows_build_and_can_be_evaluated_on_random_histories(seed: int) -> None:
+    random = Random(seed)
+    spec = workflows.workflow(random)
+    arrivals = data.history(random, spec, cases=3)
     workflow = build(spec)
     evaluator = Evaluator(spec, arrivals)
     for channel in spec.channels:
@@ -276,13 +278,11 @@ def test_random_workflows_build_and_can_be_evaluated_on_random_histories(drawn: 
         )
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.data(), st.sampled_from([None, ("c", "k")]), st.sampled_from([None, "v"]))
-def test_keys_stay_unique_in_random_histories(
-    drawn: st.DataObject, key: tuple[str, ...] | None, order: str | None
-) -> None:
+@settings(max_examples=60)
+@given(st.integers(0, 2**64 - 1), st.sampled_from([None, ("c", "k")]), st.sampled_from([None, "v"]))
+def test_keys_stay_unique_in_random_histories(seed: int, key: tuple[str, ...] | None, order: str | None) -> None:
     source = Source("items", (CASE, *POOL[:3]), key, order if key else None)
-    arrivals = drawn.draw(histories(Spec((source,)), cases=3))
+    arrivals = data.history(Random(seed), Spec((source,)), cases=3)
     for stamp in arrivals.stamps("items"):
         table = arrivals.snapshot(source, stamp)
         assert table.rows.keys() == (table.arrivals or {}).keys()

@@ -47,6 +47,17 @@ def test_a_policy_says_when_a_batch_variant_may_recompute(policy: str, recompute
     assert {v.recompute for v in others} == {Recompute.ALLOWED}
 
 
+def test_an_aggregate_that_drifts_has_no_increments_either_to_convert_to() -> None:
+    wf = ol.Workflow("w")
+    sums = wf.source("a", "k int, x double").aggregate("sums", by="k", t=ol.sum("x"))
+    wf.output(sums, feed={BASE, DELTA, *(w.kind for w in sums.weak)})
+    names = {v.name for v in compile_workflow(wf).variants}
+    assert "sums.c.Δδ_increment(k)" in names
+    drifting = {v.name for v in compile_workflow(wf, drifting=["sums"]).variants}
+    assert not [name for name in drifting if "increment" in name]
+    assert "sums.c.Δδ_replace(k)" in drifting
+
+
 def test_bounds_outputs_and_pathways_are_carried_over() -> None:
     wf, _ = find_workflow("search_preprocessing")
     network = compile_workflow(wf)

@@ -1,0 +1,130 @@
+"""What an incremental variant does to the bases it reads: at most one scan of each, and no shuffle for a small delta.
+
+Looked at in Spark's physical plans of every variant in the workflows written by hand; nothing is run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import olston as ol
+from olston.block import BASE, DELTA, Block, Kind, is_strong, is_weak
+from olston.operators.columns import DELETED, WEIGHT, see
+from olston.operators.operand import Operand
+from olston.operators.weak import Replace
+from olston.provenance import Provenance
+from olston.scheduler.compile import compile_workflow
+from olston.scheduler.network import Variant
+from olston.session import clone
+from olston.step import rows
+from olston.store import Store
+from tests.equality.handwritten import WRITTEN, Written
+from tests.equality.spec import build
+from tests.lake import Lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MEETING = ("BroadcastHashJoin Inner", "BroadcastHashJoin LeftSemi", "BroadcastNestedLoopJoin LeftSemi")
+"""Joins that leave only what a delta meets; the last, without a condition, all of the one row of a global aggregate."""
+SMALL = 1000
+TWICE = {"end.touched_groups"}
+"""A global aggregate that is made anew reads all rows, and those that go are counted apart."""
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda w: w.name)
+def test_a_small_delta_costs_one_scan_of_a_base_and_no_shuffle_of_it(
+    case: Written, spark: SparkSession, tmp_path: Path
+) -> None:
+    session = clone(spark)
+    session.conf.set("spark.sql.adaptive.enabled", "false")  # or the plan is not known before it is run
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    store = Store(session, str(tmp_path), build(case.spec))
+    network = compile_workflow(store.workflow, drifting=store.schemas.drifting)
+    faults = [f"{v.name}: {fault}" for v in network.variants if follows_a_delta(v) for fault in look(store, session, v)]
+    assert faults == []
+
+
+def test_delta_tables_are_scanned_once_too(spark: SparkSession, tmp_path: Path) -> None:
+    """A left join reads the shuffled rows of its right twice, for which Spark must know two scans of a table again."""
+    wf = ol.Workflow("w")
+    left, right = wf.source("left", "k int, v int"), wf.source("right", "k int, w int")
+    left.join("out", right, on="k", how="left")
+    session = clone(spark)
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lake = Lake(session, tmp_path, wf)
+    blocks = [
+        made
+        for name in ("left", "right")
+        for made in (lake.arrive(name, [(1, 1)], 10, kind="base"), lake.arrive(name, [(1, 2, 1)], 20, 10, "delta"))
+    ]
+    result = Block("out", DELTA, Provenance.at(20, 20), Provenance.at(10, 10))
+    (made,) = rows(lake.store, session, lake.step("out.incremental", blocks, result))
+    scans = Counter(where for where, _ in walk(made._jdf.queryExecution().executedPlan()) if "anchors" in where)
+    assert sorted(scans.values()) == [1, 1]
+
+
+def follows_a_delta(variant: Variant) -> bool:
+    """Whether it makes a delta of one; those that compare two bases read both, and what is linked reads nothing."""
+    kinds = [kind for reads in variant.signature.reads for kind in reads.kinds]
+    return variant.signature.incremental and any(k != BASE for k in kinds) and variant.listed
+
+
+def look(store: Store, session: SparkSession, variant: Variant) -> Iterator[str]:
+    """What is wrong with the plan of `variant` on large bases and small deltas."""
+    assert variant.operator is not None
+    operands = []
+    for channel, reads in zip(variant.inputs, variant.signature.reads, strict=True):
+        for kind in reads.kinds:
+            seen = see(block(store, session, channel, kind), variant.operator.view, tombstones=is_weak(kind))
+            operands.append(Operand(seen, kind) if kind == BASE else Operand(seen, kind, SMALL, "the delta"))
+    for made, channel in zip(variant.operator.run(operands), variant.outputs, strict=True):
+        plan = store.shaped(channel, variant.signature.writes, made)._jdf.queryExecution().executedPlan()
+        paths = list(walk(plan))
+        scans = Counter(where for where, _ in paths)
+        most = 2 if variant.name in TWICE else 1
+        yield from (f"scans {where} {n} times" for where, n in scans.items() if where.endswith(BASE) and n > most)
+        yield from (f"shuffles {where}: {above}" for where, above in paths if where.endswith(BASE) and shuffled(above))
+
+
+def block(store: Store, session: SparkSession, channel: str, kind: Kind) -> DataFrame:
+    """The rows of a block as Spark sees them before it looks into the files, of which there are none."""
+    from pyspark.sql.types import BooleanType, LongType, StructType
+
+    schema = StructType([*store.schemas.stored[channel].fields])
+    if is_strong(kind):
+        schema = schema.add(WEIGHT, LongType())
+    elif is_weak(kind) and isinstance(store.weak(channel, kind), Replace) and DELETED not in schema.names:
+        schema = schema.add(DELETED, BooleanType())
+    path = Path(store.path(f"{store.place(channel)}/{kind if kind == BASE else 'delta'}"))
+    path.mkdir(parents=True, exist_ok=True)
+    return session.read.schema(schema).parquet(str(path))
+
+
+def walk(plan: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each scan with the operators above it, the nearest first; an exchange that is reused does not scan again."""
+    name = str(plan.nodeName())
+    if name.startswith("Scan parquet"):
+        yield str(plan.relation().location().rootPaths().head().toString()), above
+    children = plan.children()
+    own = f"{name} {plan.joinType()}" if name.endswith("Join") else name
+    if name.endswith("Aggregate") and plan.groupingExpressions().isEmpty():
+        own += " of everything"
+    for i in range(children.size()):
+        yield from walk(children.apply(i), (own, *above))
+
+
+def shuffled(above: tuple[str, ...]) -> bool:
+    """Whether rows are sent away before most of them were left out."""
+    for name in above:
+        if name in ("Exchange", "BroadcastExchange"):
+            return True
+        if name in MEETING or name.endswith("of everything"):
+            return False
+    return False

@@ -73,7 +73,9 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
     """
     known = linked(store, step)
     if known is not None:
-        return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, attempt), known),)
+        block = _committed(step.results[0], _kind(step.results[0].kind, known), None, attempt)
+        block.overlay = known.overlay if block.is_base else 0
+        return (Stored(block, known),)
     try:
         frames = [table.within(session, frame) for frame in rows(store, session, step)]
         return tuple(_write(store, step, i, frame, attempt) for i, frame in enumerate(frames))

@@ -16,6 +16,7 @@ from olston.errors import OlstonError, StoreError
 from olston.feed import Feed
 from olston.fuse import source_of, step_of, unwritten
 from olston.operators.columns import View
+from olston.outcomes import counted, outcomes
 from olston.provenance import Stamp
 from olston.published import Published
 from olston.scheduler.decide import Decision
@@ -136,6 +137,7 @@ class Execution:
             raise
         tried.state, tried.seconds = "done", time.perf_counter() - started
         tried.rows = sum(b.rows for b in made[0])
+        tried.outcomes = outcomes(self.store, invocation, self._within, self.state.find, made[0], tried.seconds)
         with self._lock, self.catalog.transaction() as db:
             db.merge(tried)
             for row in made[1]:
@@ -189,6 +191,7 @@ class Execution:
         last = self.state.deliveries.get(output)
         number = last.number + 1 if last else 1
         version: int | None = None
+        delivered = source.block
         try:
             if self.store.workflow.outputs[output].feed:
                 assert isinstance(source, Stored)
@@ -196,11 +199,10 @@ class Execution:
             else:
                 rows = operand(self.store, session, source, View.PUBLIC)
                 digest = self.digests[output]
-                version = (
-                    Published(self.store, output)
-                    .deliver(session, source.block, rows, content, number, attempt, digest)
-                    .version
+                held = Published(self.store, output).deliver(
+                    session, source.block, rows, content, number, attempt, digest
                 )
+                version, delivered = held.version, counted(source, held.rows)
         except StoreError as error:
             if error.code == "NUMBER_TAKEN":
                 self._follow(session, output)
@@ -215,4 +217,4 @@ class Execution:
         def publish() -> None:
             self.state.holds[output], self.state.deliveries[output] = content, delivery
 
-        return [source.block], [delivery], publish
+        return [delivered], [delivery], publish

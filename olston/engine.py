@@ -20,10 +20,12 @@ from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
 from olston.constraints import Staleness
+from olston.costs import CostsOf
 from olston.definition import digests
 from olston.duration import Duration, microseconds
 from olston.errors import IngestError, StoreError, unknown
 from olston.feed import Feed
+from olston.learning import Learning
 from olston.maintain import fold, retire
 from olston.operators.columns import View, see
 from olston.provenance import Stamp
@@ -67,7 +69,7 @@ class Engine:
         self.workflow, self.home = workflow, str(home).rstrip("/")
         self._clock, self._spark = clock or SystemClock(), spark
         self._catalog = Catalog(catalog or f"sqlite:///{self.home}/catalog.db")
-        self._digests = digests(workflow)
+        self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
         self._drifting = self._define()
         workflow.check()
@@ -160,7 +162,7 @@ class Engine:
             report = report.with_plan(execution.done, decision.holds_after)
             demanded = False
             retire(self._catalog, state, self._digests, self._clock.now)
-            fold(self._catalog, self.store, self._sessions, state)
+            fold(self._catalog, self.store, self._sessions, state, self._learning, self._clock.now)
 
     def plan(self, *outputs: str, full: bool = False) -> PlanOf:
         """What `refresh` would do, and why; runs nothing and needs no Spark."""
@@ -282,6 +284,12 @@ class Engine:
         with self._catalog.look() as db:
             return history(db, self.workflow.name, limit)
 
+    def costs(self) -> CostsOf:
+        """What every variant was expected to cost and what it did, and the rates learned from that; needs no Spark."""
+        with self._catalog.look() as db:
+            self._load(db)
+        return self._learning.costs()
+
     def feed(self, output: str) -> Feed:
         """The feed of an output that was declared with `feed=`."""
         name = self._output(output)
@@ -336,7 +344,8 @@ class Engine:
         return compile_workflow(self.workflow, ENGINE, self._drifting)
 
     def _load(self, db: Any) -> State:
-        return states.load(db, self.workflow.name, self._network, self._digests, self.workflow.sources)
+        network = self._learning.priced(db, self._network)
+        return states.load(db, self.workflow.name, network, self._digests, self.workflow.sources)
 
     def _define(self) -> frozenset[str]:
         """Make the catalog know this definition; returns the aggregates that are known to drift."""

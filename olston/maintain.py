@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlmodel import col, select
 
@@ -10,16 +11,18 @@ from olston import state as states
 from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
-from olston.catalog.records import BlockRecord
-from olston.content import Content
+from olston.catalog.records import BlockRecord, StepRecord
+from olston.learning import FOLD, Learning
+from olston.operators.estimate import Work
+from olston.scheduler.outcome import Outcome
 from olston.scheduler.retire import live
 from olston.session import Sessions
 from olston.state import Key, State
 from olston.step import Stored
 from olston.store import Store
 
-PARTS, CHANGES = 32, 8
-"""Parts of an overlay, and parts that change or delete rows, from which on reading costs more than folding."""
+PARTS = 64
+"""Parts from which on an overlay is folded whatever that costs: a plan reads the whole list of them."""
 
 
 def retire(catalog: Catalog, state: State, digests: Mapping[str, str], clock: Callable[[], int]) -> None:
@@ -38,23 +41,54 @@ def retire(catalog: Catalog, state: State, digests: Mapping[str, str], clock: Ca
     state.stored = {key: s for key, s in state.stored.items() if key in wanted} | chains
 
 
-def fold(catalog: Catalog, store: Store, sessions: Sessions, state: State) -> None:
-    """Write bases whose overlay has grown long as new anchors."""
-    for key, stored in list(state.stored.items()):
-        if stored.block.is_base and stored.block.id and _is_long(stored.content):
-            attempt = new_attempt()
-            metadata = {"channel": stored.block.channel, "folds": stored.block.id}
-            with sessions.lent() as session:
-                content = store.fold(session, stored.block.channel, stored.content, attempt, metadata)
-            with catalog.transaction() as db:
-                record = db.get(BlockRecord, stored.block.id)
-                assert record is not None
-                record.content = content.to_dict()
-            state.stored[key] = Stored(stored.block, content)
+def fold(
+    catalog: Catalog,
+    store: Store,
+    sessions: Sessions,
+    state: State,
+    learning: Learning,
+    clock: Callable[[], int],
+) -> None:
+    """Write bases as new anchors where that is worth its cost; what it took is recorded like a step."""
+    for stored in list(_longest(state)):
+        block, content = stored.block, stored.content
+        if len(content.parts) <= PARTS and not learning.worth_folding(stored):
+            continue
+        attempt, began, expected = new_attempt(), clock(), learning.cost_of_folding(stored)
+        started = time.perf_counter()
+        with sessions.lent() as session:
+            folded = store.fold(session, block.channel, content, attempt, {"channel": block.channel, "folds": block.id})
+        seconds = time.perf_counter() - started
+        assert folded.anchor is not None
+        rows = folded.anchor.rows
+        work = Work(base=block.rows, written=(rows,), overlay=content.overlay)
+        outcome = Outcome(
+            block.channel, FOLD, ((block.kind, block.rows),), work, (rows,), (block.rows,), seconds, expected, True
+        )
+        with catalog.transaction() as db:
+            record = db.get(BlockRecord, block.id)
+            assert record is not None
+            record.content, record.rows = folded.to_dict(), rows
+            db.add(
+                StepRecord(
+                    attempt=attempt, plan="", workflow=state.workflow, name=f"{block.channel}.{FOLD}", state="done",
+                    operands=[str(block)], results=[str(block)], expected_seconds=expected, expected_rows=block.rows,
+                    seconds=seconds, rows=rows, started_at=began, outcomes=[outcome.to_dict()],
+                )
+            )  # fmt: skip
+        known = Block(block.channel, block.kind, block.target, None, rows, block.relaxed, block.id)
+        state.stored[block.key] = Stored(known, folded)
 
 
-def _is_long(content: Content) -> bool:
-    return len(content.parts) > PARTS or sum(1 for p in content.parts if not p.plain) > CHANGES
+def _longest(state: State) -> Iterator[Stored]:
+    """Of the bases that lead from one to the other, the one with the longest overlay: the others are about to go."""
+    found: dict[str, Stored] = {}
+    for stored in state.stored.values():
+        root, parts = stored.content.root, len(stored.content.parts)
+        known = len(found[root].content.parts) if root in found else 0
+        if stored.block.is_base and stored.block.id and parts > known:
+            found[root] = stored
+    yield from found.values()
 
 
 def _named(stored: Stored) -> Stored:

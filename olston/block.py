@@ -47,10 +47,11 @@ class Block:
 
     `source` is `None` for bases. `relaxed` says whether the *content* stays right when the block is
     applied to a base that differs where the block does not advance; see `olston.operators.signature`.
-    `rows` is exact once committed, an estimate while planned.
+    `rows` is exact once committed, an estimate while planned; `overlay` is what reading a base costs beyond reading
+    its rows, in rows (see `olston.content`).
     """
 
-    __slots__ = ("channel", "id", "key", "kind", "relaxed", "rows", "source", "target")
+    __slots__ = ("channel", "id", "key", "kind", "overlay", "relaxed", "rows", "source", "target")
 
     def __init__(
         self,
@@ -61,9 +62,10 @@ class Block:
         rows: float = 0,
         relaxed: bool = True,
         id: str = "",
+        overlay: float = 0,
     ) -> None:
         self.channel, self.kind, self.target, self.source = channel, kind, target, source
-        self.rows, self.relaxed, self.id = rows, relaxed, id
+        self.rows, self.relaxed, self.id, self.overlay = rows, relaxed, id, overlay
         self.key = (channel, kind, source, target)
         fault = self._fault()
         if fault:
@@ -75,11 +77,12 @@ class Block:
         key: tuple[str, Kind, Provenance | None, Provenance],
         rows: float,
         relaxed: bool,
+        overlay: float = 0,
     ) -> Block:
         """A block that the planner derived from others by a signature: sound by construction, so not checked again."""
         made = cls.__new__(cls)
         made.channel, made.kind, made.source, made.target = made.key = key
-        made.rows, made.relaxed, made.id = rows, relaxed, ""
+        made.rows, made.relaxed, made.id, made.overlay = rows, relaxed, "", overlay
         return made
 
     def _fault(self) -> str | None:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from olston import events
 from olston.attempt import new_attempt
+from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, PlanRecord, StepRecord
 from olston.errors import LeaseLost, OlstonError, StepError, StoreError
 from olston.fuse import source_of, step_of, unwritten
 from olston.lease import Lease
+from olston.outcomes import counted, outcomes
 from olston.planning import Planned
 from olston.scheduler.dispatch import Dispatch
 from olston.scheduler.network import Variant
@@ -165,7 +167,7 @@ class Execution:
             self._running[position] = attempt
         started = time.perf_counter()
         try:
-            made, tried.rows = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
+            made, blocks = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
         except Exception as error:
             tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
@@ -175,6 +177,8 @@ class Execution:
             with self._lock:
                 self._running.pop(position, None)
         tried.state, tried.seconds = "done", time.perf_counter() - started
+        tried.rows = sum(b.rows for b in blocks)
+        tried.outcomes = outcomes(self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds)
         try:
             with self.catalog.transaction() as db:
                 self._happen(db, position, events.FINISHED, {})
@@ -187,7 +191,7 @@ class Execution:
                 db.merge(tried)
             raise
 
-    def _make(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], float]:
+    def _make(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], list[Block]]:
         step = step_of(invocation, self.state.find, self._within)
         made = self.work.make(step, attempt)
         rows: list[SQLModel] = []
@@ -195,7 +199,7 @@ class Execution:
             rows += self._supersede(stored)
             rows.append(record(self.state, stored, step.name, self.digests, self.clock()))
             self.state.stored[stored.block.key] = stored
-        return rows, sum(s.block.rows for s in made)
+        return rows, [s.block for s in made]
 
     def _supersede(self, stored: Stored) -> Iterator[SQLModel]:
         """What was made before of the same provenance leaves planning."""
@@ -207,7 +211,7 @@ class Execution:
                 old.live = False
                 yield old
 
-    def _deliver(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], float]:
+    def _deliver(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], list[Block]]:
         given, content = invocation.operands[-1], invocation.results[0].target
         output = given.channel
         source = source_of(given, self.state.find, self._within)
@@ -215,15 +219,17 @@ class Execution:
         number = last.number + 1 if last else 1
         handover = Handover(output, source, content, number, self.digests[output])
         try:
-            version = self.work.deliver(handover, attempt)
+            done = self.work.deliver(handover, attempt)
         except StoreError as error:
             if error.code == "NUMBER_TAKEN":
                 self._follow(output)
                 raise Overtaken(str(error)) from error
             raise
-        delivery = self._delivered(output, number, content, source.block.id or attempt, self.digests[output], version)
+        delivery = self._delivered(
+            output, number, content, source.block.id or attempt, self.digests[output], done.version
+        )
         self.state.holds[output], self.state.deliveries[output] = content, delivery
-        return [delivery], source.block.rows
+        return [delivery], [counted(source, done.rows)]
 
     def _follow(self, output: str) -> None:
         """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
-from olston.block import MONOTONE, Kind, is_strong
+from olston.block import DELTA, MONOTONE, Block, Kind, is_strong
 from olston.provenance import Stamp
+
+PART = 10_000
+"""Rows that are read in the time it takes to open one more part."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,29 @@ class Content:
         return sum(p.bytes for p in self.parts)
 
     @property
+    def overlay(self) -> float:
+        """What reading it costs beyond reading its rows, in rows.
+
+        Every part has to be opened. Parts that only add rows once are a union; a run of others is looked up in all
+        that lies below it.
+        """
+        below = float(self.anchor.rows if self.anchor else 0)
+        found = 0.0
+        for _, run in groupby(self.parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
+            parts = tuple(run)
+            rows = sum(p.rows for p in parts)
+            found += PART * len(parts)
+            if not all(p.monotone for p in parts):
+                found += below + rows
+            below += rows
+        return found
+
+    @property
+    def root(self) -> str:
+        """The attempt that wrote what lies lowest: bases with a root in common lead from one to the other."""
+        return self.anchor.attempt if self.anchor else self.parts[0].attempt if self.parts else ""
+
+    @property
     def attempts(self) -> frozenset[str]:
         """The attempts whose files it needs."""
         return frozenset(p.attempt for p in self.parts) | ({self.anchor.attempt} if self.anchor else set())
@@ -115,3 +141,10 @@ class Content:
     def from_dict(cls, fields: Mapping[str, Any]) -> Content:
         anchor = fields["anchor"]
         return cls(None if anchor is None else Anchor(**anchor), tuple(Part(**p) for p in fields["parts"]))
+
+
+def laid_over(base: Block, delta: Block) -> float:
+    """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
+    if delta.kind == MONOTONE:
+        return base.overlay + PART
+    return base.overlay + PART + delta.rows + (0 if base.overlay >= base.rows else base.rows)

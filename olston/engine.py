@@ -19,11 +19,13 @@ from olston.block import BASE, Block
 from olston.catalog import Catalog
 from olston.catalog.records import ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
+from olston.costs import CostsOf
 from olston.declared import compare, declare
 from olston.definition import digests
 from olston.duration import Duration, microseconds
 from olston.errors import IngestError, OlstonError, PausedError, StepError, StoreError, unknown
 from olston.feed import Feed
+from olston.learning import Learning
 from olston.operators.columns import View, see
 from olston.planning import Demand, Planning
 from olston.provenance import Stamp
@@ -68,7 +70,7 @@ class Engine:
         self.workflow, self.home = workflow, str(home).rstrip("/")
         self._clock, self._spark = clock or SystemClock(), spark
         self._catalog = Catalog(catalog or f"sqlite:///{self.home}/catalog.db")
-        self._digests = digests(workflow)
+        self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
         self._declared = False
         workflow.check()
@@ -279,6 +281,12 @@ class Engine:
         with self._catalog.look() as db:
             return history(db, self.workflow.name, limit)
 
+    def costs(self) -> CostsOf:
+        """What every variant was expected to cost and what it did, and the rates learned from that; needs no Spark."""
+        with self._catalog.look() as db:
+            self._planning.load(db)
+        return self._learning.costs()
+
     def feed(self, output: str) -> Feed:
         """The feed of an output that was declared with `feed=`."""
         name = self._output(output)
@@ -335,7 +343,7 @@ class Engine:
 
     @property
     def _planning(self) -> Planning:
-        return Planning(self.workflow, self._network, self._digests)
+        return Planning(self.workflow, self._network, self._digests, self._learning)
 
     @cached_property
     def _network(self) -> Network:

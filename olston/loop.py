@@ -252,7 +252,7 @@ class Loop:
             with self._catalog.transaction() as db:
                 self._lease.check(db)
                 retire(db, state, planning.digests, self._clock())
-            for stored in long(state):
+            for stored in long(state, planning.learning):
                 self._folding.add(stored.block.id)
                 self._submit(partial(self._fold, stored))
         for failure in self._failures:
@@ -275,7 +275,8 @@ class Loop:
 
     def _fold(self, stored: Stored) -> None:
         try:
-            fold(self._catalog, self._work(), stored)
+            expected = self._planning().learning.cost_of_folding(stored)
+            fold(self._catalog, self._work(), stored, self._name, expected, self._clock)
         except Exception as error:  # the base is as readable as before, and will be found long again
             log.warning("%s: could not be folded: %s", stored.block, error)
         finally:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlmodel import Session, col, select
 
 from olston import state as states
+from olston import worker
 from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
-from olston.catalog.records import BlockRecord
-from olston.content import Content
+from olston.catalog.records import BlockRecord, StepRecord
+from olston.learning import FOLD, Learning
+from olston.operators.estimate import Work
 from olston.provenance import Stamp
+from olston.scheduler.outcome import Outcome
 from olston.scheduler.retire import live
 from olston.state import Key, State
 from olston.step import Stored
-from olston.worker import Work
 
-PARTS, CHANGES = 32, 8
-"""Parts of an overlay, and parts that change or delete rows, from which on reading costs more than folding."""
+PARTS = 64
+"""Parts from which on an overlay is folded whatever that costs: a plan reads the whole list of them."""
 
 
 def retire(db: Session, state: State, digests: Mapping[str, str], now: Stamp) -> None:
@@ -35,22 +38,46 @@ def retire(db: Session, state: State, digests: Mapping[str, str], now: Stamp) ->
     state.stored = {key: s for key, s in state.stored.items() if key in wanted} | chains
 
 
-def long(state: State) -> list[Stored]:
-    """The bases whose overlay has grown so long that folding pays."""
-    return [s for s in state.stored.values() if s.block.is_base and s.block.id and _is_long(s.content)]
+def long(state: State, learning: Learning) -> list[Stored]:
+    """The bases whose overlay it is worth its cost to fold."""
+    return [s for s in _longest(state) if len(s.content.parts) > PARTS or learning.worth_folding(s)]
 
 
-def fold(catalog: Catalog, work: Work, stored: Stored) -> None:
-    """Write a base as a new anchor, and let it be read from there."""
-    folded = work.fold(stored, new_attempt())
+def fold(
+    catalog: Catalog, work: worker.Work, stored: Stored, workflow: str, expected: float, clock: Callable[[], int]
+) -> None:
+    """Write a base as a new anchor, and let it be read from there; what it took is recorded like a step."""
+    block, attempt, began, started = stored.block, new_attempt(), clock(), time.perf_counter()
+    folded = work.fold(stored, attempt).content
+    seconds = time.perf_counter() - started
+    assert folded.anchor is not None
+    rows = folded.anchor.rows
+    done = Work(base=block.rows, written=(rows,), overlay=stored.content.overlay)
+    outcome = Outcome(
+        block.channel, FOLD, ((block.kind, block.rows),), done, (rows,), (block.rows,), seconds, expected, True
+    )
     with catalog.transaction() as db:
-        record = db.get(BlockRecord, stored.block.id)
+        record = db.get(BlockRecord, block.id)
         if record is not None:
-            record.content = folded.content.to_dict()
+            record.content, record.rows = folded.to_dict(), rows
+        db.add(
+            StepRecord(
+                attempt=attempt, plan="", workflow=workflow, name=f"{block.channel}.{FOLD}", state="done",
+                operands=[str(block)], results=[str(block)], expected_seconds=expected, expected_rows=block.rows,
+                seconds=seconds, rows=rows, started_at=began, outcomes=[outcome.to_dict()],
+            )
+        )  # fmt: skip
 
 
-def _is_long(content: Content) -> bool:
-    return len(content.parts) > PARTS or sum(1 for p in content.parts if not p.plain) > CHANGES
+def _longest(state: State) -> Iterator[Stored]:
+    """Of the bases that lead from one to the other, the one with the longest overlay: the others are about to go."""
+    found: dict[str, Stored] = {}
+    for stored in state.stored.values():
+        root, parts = stored.content.root, len(stored.content.parts)
+        known = len(found[root].content.parts) if root in found else 0
+        if stored.block.is_base and stored.block.id and parts > known:
+            found[root] = stored
+    yield from found.values()
 
 
 def _named(stored: Stored) -> Stored:

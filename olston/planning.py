@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from olston import state as states
 from olston.catalog.records import WorkflowRecord
 from olston.constraints import Staleness
+from olston.learning import Learning
 from olston.provenance import Stamp
 from olston.scheduler.decide import Decision, decide
 from olston.scheduler.network import Network
@@ -48,9 +49,11 @@ class Planning:
     workflow: Workflow
     network: Network
     digests: Mapping[str, str]
+    learning: Learning
 
     def load(self, db: Session) -> State:
-        """What the catalog says at this moment."""
+        """What the catalog says at this moment, priced by all that was learned until then."""
+        self.learning.priced(db, self.network)
         return states.load(db, self.workflow.name, self.network, self.digests, self.workflow.sources)
 
     def begin(self, db: Session, clock: Stamp) -> tuple[State, Stamp]:

@@ -32,7 +32,10 @@ _NEW = f"{PREFIX}new_"
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a consumer holds since delivery `number`, the block that brought it, and the version of the table."""
+    """What a consumer holds since delivery `number`, the block that brought it, and the version of the table.
+
+    `rows` is how many were written for it.
+    """
 
     number: int
     version: int
@@ -40,6 +43,7 @@ class Delivery:
     block: str
     attempt: str
     digest: str = ""
+    rows: int = 0
 
 
 class Published:
@@ -232,4 +236,5 @@ def _delivery(commit: table.Commit) -> Delivery:
         said["block"],
         said["attempt"],
         said.get("digest", ""),
+        commit.rows,
     )

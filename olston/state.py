@@ -109,7 +109,9 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
     for record in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow, BlockRecord.live)):
         if digests.get(record.channel) == record.digest:
             block = block_of(record, timelines, network.inputs[record.channel])
-            stored[block.key] = Stored(block, Content.from_dict(record.content))
+            content = Content.from_dict(record.content)
+            block.overlay = content.overlay if block.is_base else 0
+            stored[block.key] = Stored(block, content)
     holds: dict[str, Provenance | None] = {}
     deliveries: dict[str, DeliveryRecord] = {}
     for name, output in network.outputs.items():

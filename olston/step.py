@@ -22,6 +22,8 @@ from olston.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from olston.workflow import Workflow
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -49,7 +51,7 @@ class Inline:
     step: Step
 
 
-def linked(store: Store, step: Step) -> Content | None:
+def linked(workflow: Workflow, step: Step) -> Content | None:
     """The content of the result where it follows from the contents of the operands: no job, nothing written."""
     contents = [o.content for o in step.operands if isinstance(o, Stored)]
     if isinstance(step.operator, Apply | ApplyWeak | Chain):
@@ -59,7 +61,7 @@ def linked(store: Store, step: Step) -> Content | None:
     if isinstance(step.operator, Difference):
         found = contents[0].until(contents[1])
         # what is taken back does not say when what it deleted had arrived
-        if found and step.results[0].channel in store.workflow.arrivals and any(p.inverted for p in found.parts):
+        if found and step.results[0].channel in workflow.arrivals and any(p.inverted for p in found.parts):
             return None
         return found
     return None
@@ -71,9 +73,11 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
     If it fails, nothing that was readable has changed, and what was written is known to nobody. `session` must not be
     used by another thread meanwhile.
     """
-    known = linked(store, step)
+    known = linked(store.workflow, step)
     if known is not None:
-        return (Stored(_committed(step.results[0], _kind(step.results[0].kind, known), None, attempt), known),)
+        block = _committed(step.results[0], _kind(step.results[0].kind, known), None, attempt)
+        block.overlay = known.overlay if block.is_base else 0
+        return (Stored(block, known),)
     try:
         frames = [table.within(session, frame) for frame in rows(store, session, step)]
         return tuple(_write(store, step, i, frame, attempt) for i, frame in enumerate(frames))

@@ -26,6 +26,14 @@ class Handover:
 
 
 @dataclass(frozen=True)
+class Delivered:
+    """What came of a delivery: the version of the published table, none of a feed, and the rows written for it."""
+
+    version: int | None
+    rows: float
+
+
+@dataclass(frozen=True)
 class Held:
     """What a consumer holds according to its own log; `version` is that of the published table, none of a feed."""
 
@@ -41,8 +49,8 @@ class Work(Protocol):
 
     def make(self, step: Step, attempt: str) -> tuple[Stored, ...]: ...
 
-    def deliver(self, handover: Handover, attempt: str) -> int | None:
-        """Returns the version of the published table, none of a feed; fails with `NUMBER_TAKEN` if overtaken."""
+    def deliver(self, handover: Handover, attempt: str) -> Delivered:
+        """Fails with `NUMBER_TAKEN` if another delivery has the number."""
 
     def held(self, output: str) -> Held: ...
 
@@ -62,18 +70,18 @@ class Worker:
         with self.sessions.lent(attempt, step.name) as session:
             return run(self.store, session, step, attempt)
 
-    def deliver(self, handover: Handover, attempt: str) -> int | None:
+    def deliver(self, handover: Handover, attempt: str) -> Delivered:
         output, source = handover.output, handover.source
         with self.sessions.lent(attempt, f"→ {output}") as session:
             if self.store.workflow.outputs[output].feed:
                 assert isinstance(source, Stored)
                 Feed(self.store, output).deliver(session, source, handover.content, handover.number, attempt)
-                return None
+                return Delivered(None, source.block.rows)
             rows = operand(self.store, session, source, View.PUBLIC)
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest
             )
-            return made.version
+            return Delivered(made.version, made.rows)
 
     def held(self, output: str) -> Held:
         with self.sessions.lent() as session:

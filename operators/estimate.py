@@ -12,12 +12,16 @@ from math import exp
 
 @dataclass(slots=True)
 class Work:
-    """Rows read from bases and from deltas, rows shuffled, and rows written to each result."""
+    """Rows read from bases and from deltas, rows shuffled, and rows written to each result.
+
+    `overlay` is what reading bases with an overlay costs beyond that, in rows; see `olston.content`.
+    """
 
     base: float = 0.0
     delta: float = 0.0
     shuffled: float = 0.0
     written: tuple[float, ...] = (0.0,)
+    overlay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from itertools import product
 from typing import TypeAlias
 
 from olston.block import BASE, DELTA, MONOTONE, Block, is_delta
+from olston.content import laid_over
 from olston.operators.signature import Link, Reads, Relaxed
 from olston.provenance import Provenance
 from olston.scheduler.bounds import Bounds
@@ -127,6 +128,8 @@ class Candidates:
         cost, rows = variant.price(blocks)
         relaxed = not delta or len(target) == 1 or may_relax(signature.relaxed, blocks)
         results = tuple([Block.planned(key, size, relaxed) for key, size in zip(keys, rows, strict=True)])
+        if variant.lays_over:
+            results[0].overlay = laid_over(*blocks)
         made_by = None
         if variant.listed:
             made_by = self._ledger.invocation(variant, blocks, results, cost)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from olston.block import BASE, DELTA, MONOTONE, Block, Kind, is_delta
+from olston.block import BASE, DELTA, MONOTONE, Kind
 from olston.channel import Channel
 from olston.operators import convert
 from olston.operators.chain import Chain
-from olston.operators.estimate import Statistics
 from olston.operators.operator import Operator
 from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, WeakDelta
-from olston.scheduler.cost import CostModel, Rates
-from olston.scheduler.network import DeliveryPrice, Network, Output, Price, Recompute, Variant
+from olston.scheduler.cost import CostModel
+from olston.scheduler.network import Network, Output, Recompute, Variant
+from olston.scheduler.price import FREE, DeliveryPriced, Priced
 from olston.widgets.union import Union
 from olston.widgets.widget import Policy, Widget
 from olston.workflow import Workflow
@@ -31,7 +31,7 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
     return Network(
         {name: tuple(p.input for p in c.pathways) for name, c in workflow.channels.items()},
         tuple(variants),
-        {name: Output(name, o.accepts, _delivery(model.delivery)) for name, o in workflow.outputs.items()},
+        {name: Output(name, o.accepts, DeliveryPriced(name, model)) for name, o in workflow.outputs.items()},
         tuple(workflow.staleness),
         tuple(workflow.inconsistency),
     )
@@ -51,7 +51,7 @@ def _variants(widget: Widget, model: CostModel, drifting: Collection[str]) -> It
                 operator.signature,
                 operation.inputs,
                 operation.outputs,
-                price(operator, model.rates(name, operator.name), model.of(name)),
+                Priced(name, operator, model.rates(name, operator.name), model.of(name)),
                 recompute=recompute,
                 operator=operator,
             )
@@ -77,15 +77,16 @@ def _conversions(
     statistics = model.of(name)
 
     def converter(operator: Operator, listed: bool = True, free: bool = False) -> Variant:
-        rates = _FREE if free else model.rates(name, operator.name, converter=True)
+        rates = FREE if free else model.rates(name, operator.name, converter=True)
         return Variant(
             f"{name}.{operator.name}",
             widget,
             operator.signature,
             (name,),
             (name,),
-            price(operator, rates, statistics),
+            Priced(name, operator, rates, statistics, converter=True),
             listed=listed,
+            lays_over=model.overlays and isinstance(operator, convert.Apply | convert.ApplyWeak),
             operator=operator,
         )
 
@@ -117,23 +118,3 @@ def _lineage(workflow: Workflow, channel: Channel) -> Iterator[str | None]:
         yield current.widget
         inputs = workflow.widgets[current.widget].inputs
         current = inputs[0] if len(inputs) == 1 else None
-
-
-_FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def price(operator: Operator, rates: Rates, statistics: Statistics) -> Price:
-    """Cost and sizes of an invocation: the operator's estimate at these rates."""
-
-    def priced(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
-        work = operator.estimate(operands, statistics)
-        return rates.cost(work), work.written
-
-    return priced
-
-
-def _delivery(rates: Rates) -> DeliveryPrice:
-    def priced(kind: Kind, rows: float) -> float:
-        return rates.start + rows * (rates.written + (rates.delta if is_delta(kind) else rates.base))
-
-    return priced

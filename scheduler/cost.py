@@ -1,8 +1,9 @@
 """The cost model: what a variant costs for the work it does.
 
-Per variant a start cost and a rate per row read from bases, read from deltas, shuffled and written.
-Operators give priors; files of rates and, later, recorded runs override them, most specific first:
-a variant of a widget, the variant in general, the widget, the default.
+Per variant a start cost and a rate per row read from bases, read from deltas, shuffled, written, and looked up
+because of an overlay. Measured priors come first; files of rates and what was learned from recorded runs
+(`olston.scheduler.learn`) override them, most specific first: a variant of a widget, the variant in general, the
+widget, the default.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from olston.block import Kind
 from olston.operators.estimate import UNKNOWN, Statistics, Work
 
 
@@ -24,6 +26,7 @@ class Rates:
     delta: float
     shuffled: float
     written: float
+    overlay: float = 0.0
 
     def cost(self, work: Work) -> float:
         return (
@@ -32,6 +35,7 @@ class Rates:
             + self.delta * work.delta
             + self.shuffled * work.shuffled
             + self.written * sum(work.written)
+            + self.overlay * work.overlay
         )
 
 
@@ -60,8 +64,17 @@ class CostModel:
                 found = replace(found, **self.variants[key])
         return found
 
+    def delivering(self, output: str, kind: Kind) -> Rates:
+        """The rates of handing a block of `kind` to the consumer of `output`."""
+        return replace(self.delivery, **self.variants.get((delivery_to(output), kind), {}))
+
     def of(self, widget: str) -> Statistics:
         return self.statistics.get(widget, UNKNOWN)
+
+
+def delivery_to(output: str) -> str:
+    """What deliveries to `output` are called among widgets; their variants are the kinds delivered."""
+    return f"→ {output}"
 
 
 ENGINE = CostModel(delivery=PRIORS, overlays=True)

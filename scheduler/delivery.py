@@ -85,7 +85,7 @@ class Deliveries:
         operands = (entry,) if held is None else (held, entry)
         plan, cost = self._ledger.join(operands)
         blocks = tuple(e.block for e in operands)
-        made_by = self._ledger.invocation(output, blocks, (result,), output.price(block.kind, block.rows))
+        made_by = self._ledger.invocation(output, blocks, (result,), output.price(block))
         if made_by.bit & plan:
             return
         made = Entry(result, plan | made_by.bit, cost + self._ledger.charge(made_by), made_by, operands)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Price: TypeAlias = Callable[[Sequence[Block]], tuple[float, tuple[float, ...]]]
 """The operands in order → cost, and the size of each result."""
 
-DeliveryPrice: TypeAlias = Callable[[Kind, float], float]
-"""Kind and size of the block delivered → cost of the delivery."""
+DeliveryPrice: TypeAlias = Callable[[Block], float]
+"""The block delivered → cost of the delivery."""
 
 
-def free_delivery(kind: Kind, rows: float) -> float:
+def free_delivery(block: Block) -> float:
     return 0.0
 
 
@@ -53,6 +53,8 @@ class Variant:
     listed: bool = True
     """False for what costs nothing and leaves no trace in a plan: chaining."""
     recompute: Recompute = Recompute.ALLOWED
+    lays_over: bool = False
+    """Whether the result is the base it reads with the delta in its overlay."""
     operator: Operator | None = None
     """What runs on Spark; `None` in problem files, which are about deciding only."""
 

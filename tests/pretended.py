@@ -18,7 +18,7 @@ from olston.errors import StepError, StoreError
 from olston.ingest import Arrived
 from olston.provenance import Provenance
 from olston.step import Inline, Step, Stored
-from olston.worker import Handover, Held
+from olston.worker import Delivered, Handover, Held
 from olston.workflow import Workflow
 
 
@@ -46,14 +46,14 @@ class Pretended:
             return Stored(known, Content(Anchor(f"channels/{block.channel}", attempt, 1, 1)))
         return Stored(known, Content(None, (Part(f"channels/{block.channel}", attempt, block.kind, 1, 1, str(block)),)))
 
-    def deliver(self, handover: Handover, attempt: str) -> int | None:
+    def deliver(self, handover: Handover, attempt: str) -> Delivered:
         within = _names(handover.source.step) if isinstance(handover.source, Inline) else []
         self._run([*within, f"→ {handover.output}"])
         before = self.delivered.setdefault(handover.output, [])
         if handover.number != len(before) + 1:
             raise StoreError(f"{handover.output}: delivery {handover.number} was made by another.", code="NUMBER_TAKEN")
         before.append(Held(handover.number, handover.content, attempt, handover.digest, len(before)))
-        return len(before) - 1
+        return Delivered(len(before) - 1, handover.source.block.rows)
 
     def held(self, output: str) -> Held:
         return self.delivered[output][-1]

@@ -17,7 +17,7 @@ from sqlmodel import Session
 from olston.errors import CatalogError
 
 _LOCK = 0x6F6C73746F6E
-LATEST = "0003"
+LATEST = "0004"
 """The newest migration; a test checks that it is."""
 
 

@@ -105,9 +105,14 @@ class PlanRecord(SQLModel, table=True):
 
 
 class StepRecord(SQLModel, table=True):
-    """One attempt at a step of a plan: what it was expected to cost, and what came of it."""
+    """One attempt at a step of a plan: what it was expected to cost, and what came of it.
+
+    `outcomes` are those of the invocations in it, as `olston.scheduler.outcome` tells them; of maintenance, `plan` is
+    empty.
+    """
 
     __tablename__ = "step"
+    __table_args__ = (Index("step_of_name", "workflow", "name", "attempt"),)
 
     attempt: str = Field(primary_key=True)
     plan: str = Field(index=True)
@@ -122,6 +127,7 @@ class StepRecord(SQLModel, table=True):
     rows: float | None = None
     error: str | None = None
     started_at: int = _moment()
+    outcomes: list[Any] = Field(default_factory=list, sa_column=Column(JSON, nullable=False, server_default="[]"))
 
 
 class EventRecord(SQLModel, table=True):

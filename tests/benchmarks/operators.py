@@ -90,6 +90,8 @@ class Bench:
     variants: dict[str, Any]
     measured: list[Measured] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    looked_up: list[float] = field(default_factory=list)
+    """Seconds for each row that an overlay makes a reader look up."""
 
     def step(self, name: str, operands: tuple[Stored, ...], kind: str, source: Provenance | None) -> Step:
         variant = self.variants[name]
@@ -214,7 +216,7 @@ def incremental(bench: Bench, sources: Sources, inputs: dict[str, Stored], count
             if len(operands) < wanted or "BΔ" in name or "c.B" in name:
                 continue
             step = bench.step(name, tuple(operands), operator.signature.writes, T(1))
-            if linked(bench.store, step) is not None:
+            if linked(bench.store.workflow, step) is not None:
                 continue
             made = bench.measure(name, tuple(operands), operator.signature.writes, base, count)
             for m in made:
@@ -238,7 +240,9 @@ def overlays(bench: Bench, sources: Sources, deltas: list[int]) -> None:
             applied = run(store, session, step, new_attempt())[0]
             if _jobs(session) != before or applied.content != overlaid:
                 bench.broken.append("applying a delta ran a job")
-            print(f"  {count:>9,} rows {name:<18} {_read(bench, overlaid) / plain:5.2f}")
+            both = _read(bench, overlaid)
+            bench.looked_up.append(max(0.0, both - plain) / overlaid.overlay)
+            print(f"  {count:>9,} rows {name:<18} {both / plain:5.2f}")
     overlaid = sources.events.content.then(sources.mixed(min(deltas)).content)
     fold = _timed(lambda: store.fold(session, "events", overlaid, new_attempt(), {}))
     write = _timed(
@@ -332,6 +336,7 @@ def priors(bench: Bench) -> dict[str, float]:
             break
         active.pop(int(np.argmin(solved)))
     rates = dict.fromkeys(names, 0.0) | {names[i]: float(v) for i, v in zip(active, solved, strict=True)}
+    rates["overlay"] = median(bench.looked_up)
     off = np.median(np.abs(scaled[:, active] @ solved - 1))
     print(
         "\npriors, in seconds: "

@@ -158,7 +158,7 @@ class Laboratory:
         within = unwritten([*steps, invocation]) if steps else {}
         step = step_of(invocation, self._stored, within)
         by = f"{step.name}{', fused' if any(isinstance(o, Inline) for o in step.operands) else ''}"
-        if not keep and linked(self.store, step) is None and all(map(self._shows, step.results)):
+        if not keep and linked(self.store.workflow, step) is None and all(map(self._shows, step.results)):
             for block in step.results:
                 self.compare(Made(Inline(block, step), by, operands))
             return ()

@@ -19,6 +19,7 @@ from olston.content import Content, Part
 from olston.definition import digests
 from olston.errors import LeaseLost
 from olston.ingest import Arrived
+from olston.learning import Learning
 from olston.lease import Lease
 from olston.loop import Loop
 from olston.planning import Planning
@@ -56,7 +57,7 @@ class Stage:
         self.wf = wf or search()
         self.clock = ol.ManualClock(START)
         self.catalog = Catalog(url)
-        self.planning = Planning(self.wf, compile_workflow(self.wf, ENGINE), digests(self.wf))
+        self.planning = Planning(self.wf, compile_workflow(self.wf, ENGINE), digests(self.wf), Learning(self.wf.name))
         self.failing: set[str] = set()
         self.work = Pretended(fails=lambda name: name in self.failing)
         self.threads = Threads(self.random)

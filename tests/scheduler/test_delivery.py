@@ -157,6 +157,6 @@ def test_the_price_of_a_delivery_is_part_of_the_plan(price: float) -> None:
     from dataclasses import replace
 
     given_ = problem(7, {"a": [0, 5]}, *MAP, stale("c", 0), output("c", 0), base("a", 0), delta("a", [0], [5]))
-    outputs = {"c": replace(given_.network.outputs["c"], price=lambda kind, rows: price if kind != BASE else 0.0)}
+    outputs = {"c": replace(given_.network.outputs["c"], price=lambda block: price if block.kind != BASE else 0.0)}
     dear = replace(given_, network=replace(given_.network, outputs=outputs))
     assert decide(dear, ()).cost == 2 + price

@@ -1,0 +1,86 @@
+"""What came of a step: of every invocation in it, the work that was done and its share of the seconds.
+
+A step may be one job of several variants and a delivery. What each of them took cannot be seen, so the seconds are
+shared out as the model expected them, now that the sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olston.block import BASE, MONOTONE, Block
+from olston.fuse import Key, step_of
+from olston.scheduler.cost import delivery_to
+from olston.scheduler.outcome import Outcome
+from olston.scheduler.plan import Invocation
+from olston.scheduler.price import DeliveryPriced, Priced
+from olston.step import Inline, Stored, linked
+from olston.workflow import Workflow
+
+_WRITTEN_AS_SUCH = (BASE, MONOTONE)  # what else is delivered changes other rows of the table
+
+Find = Callable[[Block], Stored]
+
+
+def outcomes(
+    workflow: Workflow,
+    step: Invocation,
+    within: Mapping[Key, Invocation],
+    find: Find,
+    made: Sequence[Block],
+    seconds: float,
+) -> list[dict[str, Any]]:
+    """The outcomes of `step` and all that was done within it, which made `made` in `seconds`.
+
+    What was a matter of the catalog has none.
+    """
+    if not step.is_delivery and linked(workflow, step_of(step, find, within)) is not None:
+        return []
+    parts = list(_parts(step, within, find, tuple(b.rows for b in made)))
+    total = sum(cost for cost, _ in parts)
+    if not total:
+        return []
+    return [o.to_dict() | {"seconds": seconds * cost / total} for cost, o in parts]
+
+
+def counted(source: Stored | Inline, rows: float) -> Block:
+    """The block delivered; of one that was made on the way, with the number of rows that were written for it."""
+    b = source.block
+    if isinstance(source, Stored) or b.kind not in _WRITTEN_AS_SUCH:
+        return b
+    return Block(b.channel, b.kind, b.target, b.source, rows, b.relaxed, b.id)
+
+
+def _parts(
+    invocation: Invocation, within: Mapping[Key, Invocation], find: Find, rows: tuple[float, ...] | None
+) -> Iterator[tuple[float, Outcome]]:
+    """Each invocation with what it should have cost; `rows` is what came out of this one, where that is known."""
+    operands = invocation.operands[-1:] if invocation.is_delivery else invocation.operands
+    inner = {b.key: within[b.key] for b in operands if b.key in within}
+    stored = {b.key: find(b) for b in operands if b.key not in inner}
+    blocks = [stored[b.key].block if b.key in stored else b for b in operands]
+    overlaid = tuple((s.content.root, s.block.overlay) for s in stored.values() if s.block.overlay)
+    price = invocation.operator.price
+    expected = tuple(b.rows for b in (operands if invocation.is_delivery else invocation.results))
+    if isinstance(price, DeliveryPriced):
+        given = blocks[0]
+        if rows is not None:
+            given = Block.planned(given.key, rows[0], given.relaxed, given.overlay)
+        widget, variant, converter = delivery_to(price.output), given.kind, True
+        work, rates = price.work(given), price.rates(given.kind)
+        below = rows if given.kind in _WRITTEN_AS_SUCH else None
+    elif isinstance(price, Priced):
+        widget, variant, converter = price.widget, price.operator.name, price.converter
+        work, rates = price.work(blocks), price.rates
+        work.written = work.written if rows is None else rows
+        below = None
+    else:
+        return
+    read = tuple((b.kind, b.rows) for b in blocks)
+    yield (
+        rates.cost(work),
+        Outcome(widget, variant, read, work, rows, expected, 0.0, invocation.cost, converter, overlaid),
+    )
+    for made in inner.values():
+        yield from _parts(made, within, find, below)

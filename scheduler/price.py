@@ -1,0 +1,92 @@
+"""Prices: what the invocations of a variant, and deliveries, cost by the rates that hold at the moment.
+
+A network is compiled once; what is learned later changes the rates and statistics of its prices in place, between
+two plans, so that nothing has to be compiled again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from olston.block import Block, Kind, is_delta
+from olston.operators.estimate import Statistics, Work
+from olston.operators.operator import Operator
+from olston.scheduler.cost import CostModel, Rates, delivery_to
+from olston.scheduler.network import Network
+
+FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class Priced:
+    """The price of a variant: its operator's estimate at the rates of `widget`, the name it is learned under."""
+
+    __slots__ = ("converter", "free", "operator", "rates", "statistics", "widget")
+
+    def __init__(
+        self, widget: str, operator: Operator, rates: Rates, statistics: Statistics, *, converter: bool = False
+    ) -> None:
+        self.widget, self.operator, self.rates, self.statistics = widget, operator, rates, statistics
+        self.converter, self.free = converter, rates == FREE
+
+    def __call__(self, operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
+        work = self.operator.estimate(operands, self.statistics)
+        if self.free:
+            return 0.0, work.written
+        for block in operands:
+            work.overlay += block.overlay
+        return self.rates.cost(work), work.written
+
+    def work(self, operands: Sequence[Block]) -> Work:
+        """What is to be done on `operands`."""
+        work = self.operator.estimate(operands, self.statistics)
+        work.overlay = sum(b.overlay for b in operands)
+        return work
+
+    def follow(self, model: CostModel) -> None:
+        """Take the rates and statistics of `model` from now on; what is free stays free."""
+        if not self.free:
+            self.rates = model.rates(self.widget, self.operator.name, converter=self.converter)
+        self.statistics = model.of(self.widget)
+
+
+class DeliveryPriced:
+    """The price of handing blocks to the consumer of `output`, by their kind."""
+
+    __slots__ = ("_by_kind", "_model", "output")
+
+    def __init__(self, output: str, model: CostModel) -> None:
+        self.output = output
+        self.follow(model)
+
+    def __call__(self, block: Block) -> float:
+        return self.rates(block.kind).cost(self.work(block))
+
+    def rates(self, kind: Kind) -> Rates:
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = self._model.delivering(self.output, kind)
+        return found
+
+    def work(self, block: Block) -> Work:
+        """What is to be done to hand over `block`."""
+        rows = block.rows
+        if is_delta(block.kind):
+            return Work(delta=rows, written=(rows,))
+        return Work(base=rows, written=(rows,), overlay=block.overlay)
+
+    def follow(self, model: CostModel) -> None:
+        """Take the rates of `model` from now on."""
+        self._model = model
+        self._by_kind: dict[Kind, Rates] = {}
+
+
+def prices(network: Network) -> dict[str, list[Priced | DeliveryPriced]]:
+    """The prices of `network` that can follow a model, by the widget or output they belong to."""
+    found: dict[str, list[Priced | DeliveryPriced]] = {}
+    for variant in network.variants:
+        if isinstance(variant.price, Priced):
+            found.setdefault(variant.price.widget, []).append(variant.price)
+    for output in network.outputs.values():
+        if isinstance(output.price, DeliveryPriced):
+            found.setdefault(delivery_to(output.channel), []).append(output.price)
+    return found

@@ -41,8 +41,9 @@ class Catalog:
     def transaction(self) -> Iterator[Session]:
         """All of it or nothing, and nobody else writes meanwhile."""
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            connection = session.connection()  # it begins here, before anything else is locked
             if self._engine.dialect.name == "postgresql":
-                session.connection().exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             yield session
 
     @contextmanager

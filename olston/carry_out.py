@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston import faults, held
 from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
@@ -72,7 +73,7 @@ class Execution:
 
     def run(self, decision: Decision, evidence: Mapping[str, Any], now: Stamp) -> list[Done]:
         """Carry out `decision`; raises `StepFailed` for the first step that could not be done."""
-        workflow = self.store.workflow
+        workflow, self._now = self.store.workflow, now
         feeds = {name for name, output in workflow.outputs.items() if output.feed}
         pinned = {name for w in workflow.widgets.values() if w.keep for name in (m.name for m in w.makes())}
         self._within = unwritten(decision.steps, feeds | pinned, self.state.network.read)
@@ -129,7 +130,7 @@ class Execution:
             with self.sessions.lent() as session:
                 act = self._deliver if invocation.is_delivery else self._make
                 made = act(session, invocation, attempt)
-        except OlstonError as error:
+        except (OlstonError, Overtaken) as error:
             tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
                 db.merge(tried)
@@ -152,7 +153,8 @@ class Execution:
         self, session: SparkSession, invocation: Invocation, attempt: str
     ) -> tuple[list[Block], list[Any], Callable[[], None]]:
         step = step_of(invocation, self.state.find, self._within)
-        made = run(self.store, session, step, attempt)
+        made = run(self.store, session, step, attempt, {"now": int(self._now), "made_at": self.clock()})
+        faults.point("block-committed")
         rows = [record(self.state, s, step.name, self.digests, self.clock()) for s in made]
 
         def publish() -> None:
@@ -160,25 +162,6 @@ class Execution:
                 self.state.stored[stored.block.key] = stored
 
         return [s.block for s in made], rows, publish
-
-    def _follow(self, session: SparkSession, output: str) -> None:
-        """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""
-        version: int | None = None
-        if self.store.workflow.outputs[output].feed:
-            *_, fed = Feed(self.store, output).after(session)
-            number, content, block, digest = fed.number, fed.content, fed.stored.block.id, ""
-        else:
-            held = Published(self.store, output).held(session)
-            assert held is not None
-            number, content, block, digest = held.number, held.content, held.block, held.digest
-            version = held.version
-        with self.catalog.transaction() as db:
-            db.merge(
-                DeliveryRecord(
-                    workflow=self.store.workflow.name, output=output, number=number, block=block, digest=digest,
-                    content=self.state.pack(output, content) or [], delivered_at=self.clock(), version=version,
-                )
-            )  # fmt: skip
 
     def _deliver(
         self, session: SparkSession, invocation: Invocation, attempt: str
@@ -189,26 +172,29 @@ class Execution:
         last = self.state.deliveries.get(output)
         number = last.number + 1 if last else 1
         version: int | None = None
+        digest, said = self.digests[output], {"now": int(self._now), "delivered_at": self.clock()}
         try:
             if self.store.workflow.outputs[output].feed:
                 assert isinstance(source, Stored)
-                Feed(self.store, output).deliver(session, source, content, number, attempt)
+                Feed(self.store, output).deliver(session, source, content, number, attempt, digest, said)
             else:
                 rows = operand(self.store, session, source, View.PUBLIC)
-                digest = self.digests[output]
                 version = (
                     Published(self.store, output)
-                    .deliver(session, source.block, rows, content, number, attempt, digest)
+                    .deliver(session, source.block, rows, content, number, attempt, digest, said)
                     .version
                 )
         except StoreError as error:
-            if error.code == "NUMBER_TAKEN":
-                self._follow(session, output)
+            if held.is_behind(error):
+                if error.code == held.FOREIGN:
+                    held.disown(self.catalog, self.store.workflow.name, output)
+                held.follow(self.catalog, self.store, session, self.state.network.inputs)
                 raise Overtaken(str(error)) from error
             raise
+        faults.point("delivery-committed")
         delivery = DeliveryRecord(
             workflow=self.store.workflow.name, output=output, number=number, block=source.block.id or attempt,
-            content=self.state.pack(output, content) or [], digest=self.digests[output], delivered_at=self.clock(),
+            content=self.state.pack(output, content) or [], digest=digest, delivered_at=said["delivered_at"],
             version=version,
         )  # fmt: skip
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from olston import arrivals, held, lost, reading
 from olston import ingest as arriving
-from olston import reading
 from olston import session as sessions
 from olston import state as states
 from olston.attempt import new_attempt
@@ -23,11 +23,13 @@ from olston.constraints import Staleness
 from olston.definition import digests
 from olston.duration import Duration, microseconds
 from olston.errors import IngestError, StoreError, unknown
+from olston.faults import point
 from olston.feed import Feed
 from olston.maintain import fold, retire
 from olston.operators.columns import View, see
 from olston.provenance import Stamp
 from olston.published import Published
+from olston.recover import Recovered, recover
 from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
@@ -108,10 +110,14 @@ class Engine:
         source = self.workflow.channel(channel)
         chosen = kind or ("append" if source.key is None else "replace")
         with self._sessions.lent() as session:
-            return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
+            written = arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
+        point("wave-written")
+        return written
 
     def _arrive(self, waves: list[arriving.Arrived], offered_at: int) -> list[Block]:
-        blocks = []
+        blocks: list[Block] = []
+        if not waves:
+            return blocks
         with self._catalog.transaction() as db:
             state = self._load(db)
             stamp = state.next_stamp(self._now)
@@ -126,6 +132,10 @@ class Engine:
                     )
                 )  # fmt: skip
                 db.add(states.record(state, stored, "", self._digests, self._now))
+        point("arrival-catalogued")
+        with self._catalog.look() as db:
+            (said,) = arrivals.catalogued_as(db, self.workflow.name, [int(stamp)])
+        arrivals.keep(self.store, self._session, said)
         return blocks
 
     # promises
@@ -136,13 +146,14 @@ class Engine:
         With `full` everything upstream is computed anew from the sources, and the content is replaced.
         """
         named = self._named(outputs, full)
+        _ = self._followed
         report, excluded = Report(), frozenset[str]()
         demanded = bool(named)
         while True:
             state, now = self._begin_plan()
             problem, decision = self._decide(state, now, named, demanded, full, excluded)
             if decision.infeasible is not None:
-                raise decision.infeasible.error()
+                raise lost.missing_input(self._catalog, self.store, self._session) or decision.infeasible.error()
             if not any(s.is_delivery for s in decision.steps):
                 return report
             execution = Execution(self._catalog, self.store, self._sessions, state, self._digests, self._clock.now)
@@ -153,6 +164,8 @@ class Engine:
                 continue
             except StepFailed as failure:
                 report = report.with_plan(execution.done, {})
+                if lost.leave_planning(self._catalog, self.store, self._session, failure.error):
+                    continue
                 if failure.avoidable <= excluded:
                     raise failure.error from failure.error.__cause__
                 excluded |= failure.avoidable
@@ -217,6 +230,28 @@ class Engine:
         blocks = {c: b for c, b in problem.blocks.items() if self.workflow.channels[c].is_source}
         return replace(problem, network=demanded, blocks=blocks, holds={**problem.holds, **dict.fromkeys(outputs)})
 
+    @cached_property
+    def _followed(self) -> list[str]:
+        """The outputs of which the catalog knew less than their logs when this engine first refreshed."""
+        with self._sessions.lent() as session:
+            return held.follow(self._catalog, self.store, session, self._network.inputs)
+
+    def recover(self, *, force: bool = False) -> Recovered:
+        """Rebuild a catalog that was lost from what lies in the home; returns what was found, and what was not used.
+
+        Arrivals and deliveries come back as they were, derived blocks as far as they can be proved; the rest is
+        computed again. Nothing else may use the home meanwhile. A catalog that knows something is left alone, unless
+        `force` says that it is to be emptied first.
+        """
+        store = Store(self._session, self.home, self.workflow)
+        network = compile_workflow(self.workflow, ENGINE, store.schemas.drifting)
+        with self._sessions.lent() as session:
+            found = recover(self._catalog, store, session, network, self._now, force=force)
+        with self._catalog.look() as db:
+            state = states.load(db, self.workflow.name, network, self._digests, self.workflow.sources)
+        retire(self._catalog, state, self._digests, self._clock.now)
+        return found
+
     def vacuum(self, older_than: Duration = "1 day", *, dry_run: bool = False) -> list[Vacuumed]:
         """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
 
@@ -225,8 +260,10 @@ class Engine:
         with self._catalog.look() as db:
             needed = states.attempts(db, self.workflow.name, [n for n, o in self.workflow.outputs.items() if o.feed])
         with self._sessions.lent() as session:
+            needed |= held.fed(self.store, session)
             dropped = vacuum(self.store, session, needed, older_than=microseconds(older_than) / 1e6, dry_run=dry_run)
         if not dry_run:
+            point("vacuum-dropped")
             with self._catalog.transaction() as db:
                 states.forget(db, self.workflow.name, {v.attempt for v in dropped})
         return dropped
@@ -243,18 +280,16 @@ class Engine:
             if isinstance(moment, str):
                 source: Stored | Inline = reading.block(db, self._load(db), found.name, moment)
             elif found.name in self.workflow.outputs:
-                delivery = reading.delivery(db, self.workflow.name, found.name, moment)
-                return self._held(delivery, moment is not None)
+                return self._held(reading.delivery(db, self.workflow.name, found.name, moment))
             else:
                 source = reading.content(
                     db, self._load(db), self.workflow, self._digests, found.name, moment, self._now
                 )
         return operand(self.store, self._session, source, View.PUBLIC).rows
 
-    def _held(self, delivery: DeliveryRecord, then: bool) -> DataFrame:
+    def _held(self, delivery: DeliveryRecord) -> DataFrame:
         if not self.workflow.outputs[delivery.output].feed:
-            version = delivery.version if then else None
-            return Published(self.store, delivery.output).read(self._session, version)
+            return Published(self.store, delivery.output).read(self._session, delivery.version)
         content = Feed(self.store, delivery.output).content(self._session, delivery.number)
         return see(self.store.read(self._session, delivery.output, BASE, content), View.PUBLIC)
 
@@ -266,7 +301,7 @@ class Engine:
             state = self._load(db)
             if found.name in self.workflow.outputs:
                 delivery = reading.delivery(db, self.workflow.name, found.name, moment)
-                content = state.unpack(found.name, delivery.content)
+                content = reading.reflected(state, delivery)
             else:
                 shown = reading.content(db, state, self.workflow, self._digests, found.name, moment, self._now)
                 content = shown.block.target
@@ -329,6 +364,7 @@ class Engine:
                 assert record is not None
                 record.columns = made.schemas.public(name).simpleString()
                 record.drifting = self.workflow.channels[name].widget in made.schemas.drifting
+        arrivals.check(self._catalog, made, self._session)
         return made
 
     @cached_property

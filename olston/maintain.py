@@ -12,10 +12,11 @@ from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord
 from olston.content import Content
+from olston.faults import point
 from olston.scheduler.retire import live
 from olston.session import Sessions
 from olston.state import Key, State
-from olston.step import Stored
+from olston.step import Stored, describe
 from olston.store import Store
 
 PARTS, CHANGES = 32, 8
@@ -43,9 +44,10 @@ def fold(catalog: Catalog, store: Store, sessions: Sessions, state: State) -> No
     for key, stored in list(state.stored.items()):
         if stored.block.is_base and stored.block.id and _is_long(stored.content):
             attempt = new_attempt()
-            metadata = {"channel": stored.block.channel, "folds": stored.block.id}
+            metadata = {**describe(stored.block, attempt, "fold"), "folds": stored.block.id}
             with sessions.lent() as session:
                 content = store.fold(session, stored.block.channel, stored.content, attempt, metadata)
+            point("fold-written")
             with catalog.transaction() as db:
                 record = db.get(BlockRecord, stored.block.id)
                 assert record is not None

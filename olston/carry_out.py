@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from olston import events
+from olston import events, faults, held
 from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
@@ -35,7 +35,7 @@ ATTEMPTS = 2
 
 
 class Overtaken(Exception):
-    """Somebody else delivered first; what is left to do must be planned again."""
+    """The catalog knew less than the log of a consumer; what is left to do must be planned again."""
 
 
 @dataclass
@@ -88,9 +88,11 @@ class Execution:
             except LeaseLost:
                 return None
             except Overtaken:
-                return self._ended(position, events.FAILED, {"overtaken": True})
+                return self._ended(position, events.FAILED, {"again": True})
             except Exception as error:
                 if not remaining:
+                    if self.work.leave_planning(error):
+                        return self._ended(position, events.FAILED, {"again": True})
                     self.errors[position] = error
                     return self._ended(position, events.FAILED, self._failure(position, error))
 
@@ -193,7 +195,8 @@ class Execution:
 
     def _make(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], list[Block]]:
         step = step_of(invocation, self.state.find, self._within)
-        made = self.work.make(step, attempt)
+        made = self.work.make(step, attempt, {"now": int(self.planned.now), "made_at": self.clock()})
+        faults.point("block-committed")
         rows: list[SQLModel] = []
         for stored in made:
             rows += self._supersede(stored)
@@ -217,32 +220,20 @@ class Execution:
         source = source_of(given, self.state.find, self._within)
         last = self.state.deliveries.get(output)
         number = last.number + 1 if last else 1
-        handover = Handover(output, source, content, number, self.digests[output])
+        said = {"now": int(self.planned.now), "delivered_at": self.clock()}
+        handover = Handover(output, source, content, number, self.digests[output], said)
         try:
             done = self.work.deliver(handover, attempt)
         except StoreError as error:
-            if error.code == "NUMBER_TAKEN":
-                self._follow(output)
+            if held.is_behind(error):
+                self.work.follow(output, disown=error.code == held.FOREIGN)
                 raise Overtaken(str(error)) from error
             raise
-        delivery = self._delivered(
-            output, number, content, source.block.id or attempt, self.digests[output], done.version
-        )
+        faults.point("delivery-committed")
+        delivery = DeliveryRecord(
+            workflow=self.workflow.name, output=output, number=number, block=source.block.id or attempt,
+            content=self.state.pack(output, content) or [], digest=self.digests[output],
+            delivered_at=said["delivered_at"], version=done.version,
+        )  # fmt: skip
         self.state.holds[output], self.state.deliveries[output] = content, delivery
         return [delivery], [counted(source, done.rows)]
-
-    def _follow(self, output: str) -> None:
-        """Let the catalog follow what the log of the table, or of the feed, says that the consumer holds."""
-        held = self.work.held(output)
-        row = self._delivered(output, held.number, held.content, held.block, held.digest, held.version)
-        with self.catalog.transaction() as db:
-            self.lease.check(db)
-            db.merge(row)
-
-    def _delivered(
-        self, output: str, number: int, content: Any, block: str, digest: str, version: int | None
-    ) -> DeliveryRecord:
-        return DeliveryRecord(
-            workflow=self.workflow.name, output=output, number=number, block=block, digest=digest,
-            content=self.state.pack(output, content) or [], delivered_at=self.clock(), version=version,
-        )  # fmt: skip

@@ -99,6 +99,11 @@ class Content:
         return all(p.monotone for p in self.parts)
 
     @property
+    def rows(self) -> int:
+        """The rows written, which is more than there are where some were taken back."""
+        return (self.anchor.rows if self.anchor else 0) + sum(p.rows for p in self.parts)
+
+    @property
     def bytes(self) -> int:
         return (self.anchor.bytes if self.anchor else 0) + self.overlay_bytes
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from olston import arrivals, held, polling, reading, taken
 from olston import ingest as arriving
-from olston import polling, reading, taken
 from olston import session as sessions
 from olston import state as states
 from olston.arrive import arrive
@@ -24,12 +24,15 @@ from olston.declared import compare, declare
 from olston.definition import digests
 from olston.duration import Duration, microseconds
 from olston.errors import IngestError, OlstonError, PausedError, StepError, StoreError, unknown
+from olston.faults import point
 from olston.feed import Feed
 from olston.learning import Learning
+from olston.maintain import retire
 from olston.operators.columns import View, see
 from olston.planning import Demand, Planning
 from olston.provenance import Stamp
 from olston.published import Published
+from olston.recover import Recovered, recover
 from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
@@ -142,7 +145,9 @@ class Engine:
             raise IngestError(f"{channel}: follows {followed}, and is what that is; write there, then poll.")
         chosen = kind or ("append" if source.key is None else "replace")
         with self._sessions.lent() as session:
-            return arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
+            written = arriving.write(self.store, session, source.name, rows, chosen, new_attempt())
+        point("wave-written")
+        return written
 
     def _arrive(
         self, waves: list[arriving.Arrived], offered_at: int, polled: Sequence[taken.Found] = ()
@@ -154,6 +159,11 @@ class Engine:
                 waves += [found.wave] if mine and found.wave is not None else []
             blocks = arrive(db, self._planning, waves, offered_at, self.now)
         self._scheduling.wake()
+        if blocks:
+            point("arrival-catalogued")
+            with self._catalog.look() as db:
+                (said,) = arrivals.catalogued_as(db, self.workflow.name, [int(blocks[0].stamp)])
+            arrivals.keep(self.store, self._session, said)
         return blocks
 
     # promises
@@ -216,6 +226,27 @@ class Engine:
     def _named(self, outputs: tuple[str, ...], full: bool) -> list[str]:
         return [self._output(o) for o in outputs] or (list(self.workflow.outputs) if full else [])
 
+    def recover(self, *, force: bool = False) -> Recovered:
+        """Rebuild a catalog that was lost from what lies in the home; returns what was found, and what was not used.
+
+        Arrivals and deliveries come back as they were, derived blocks as far as they can be proved; the rest is
+        computed again. Nothing else may use the home meanwhile. A catalog that knows something is left alone, unless
+        `force` says that it is to be emptied first. Followed sources have to be polled anew afterwards.
+        """
+        discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
+        store = Store(self._session, self.home, self.workflow, resolve(self._session, self.workflow, discovered))
+        network = compile_workflow(self.workflow, ENGINE, store.schemas.drifting)
+        with self._sessions.lent() as session:
+            found = recover(self._catalog, store, session, network, self.now, force=force)
+        self._declared = False
+        self._declare()
+        with self._catalog.transaction() as db:
+            for name in self.workflow.follows:
+                taken.forget(db, self.workflow.name, name)
+            planning = Planning(self.workflow, network, self._digests, self._learning)
+            retire(db, planning.load(db), self._digests, self.now)
+        return found
+
     def vacuum(self, older_than: Duration = "1 day", *, dry_run: bool = False) -> list[Vacuumed]:
         """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
 
@@ -224,8 +255,10 @@ class Engine:
         with self._catalog.look() as db:
             needed = states.attempts(db, self.workflow.name, [n for n, o in self.workflow.outputs.items() if o.feed])
         with self._sessions.lent() as session:
+            needed |= held.fed(self.store, session)
             dropped = vacuum(self.store, session, needed, older_than=microseconds(older_than) / 1e6, dry_run=dry_run)
         if not dry_run:
+            point("vacuum-dropped")
             with self._catalog.transaction() as db:
                 states.forget(db, self.workflow.name, {v.attempt for v in dropped})
         return dropped
@@ -242,18 +275,16 @@ class Engine:
             if isinstance(moment, str):
                 source: Stored | Inline = reading.block(db, self._planning.load(db), found.name, moment)
             elif found.name in self.workflow.outputs:
-                delivery = reading.delivery(db, self.workflow.name, found.name, moment)
-                return self._held(delivery, moment is not None)
+                return self._held(reading.delivery(db, self.workflow.name, found.name, moment))
             else:
                 source = reading.content(
                     db, self._planning.load(db), self.workflow, self._digests, found.name, moment, self.now
                 )
         return operand(self.store, self._session, source, View.PUBLIC).rows
 
-    def _held(self, delivery: DeliveryRecord, then: bool) -> DataFrame:
+    def _held(self, delivery: DeliveryRecord) -> DataFrame:
         if not self.workflow.outputs[delivery.output].feed:
-            version = delivery.version if then else None
-            return Published(self.store, delivery.output).read(self._session, version)
+            return Published(self.store, delivery.output).read(self._session, delivery.version)
         content = Feed(self.store, delivery.output).content(self._session, delivery.number)
         return see(self.store.read(self._session, delivery.output, BASE, content), View.PUBLIC)
 
@@ -265,7 +296,7 @@ class Engine:
             state = self._planning.load(db)
             if found.name in self.workflow.outputs:
                 delivery = reading.delivery(db, self.workflow.name, found.name, moment)
-                content = state.unpack(found.name, delivery.content)
+                content = reading.reflected(state, delivery)
             else:
                 shown = reading.content(db, state, self.workflow, self._digests, found.name, moment, self.now)
                 content = shown.block.target
@@ -339,6 +370,7 @@ class Engine:
                 record.columns = made.schemas.public(name).simpleString()
                 record.drifting = self.workflow.channels[name].widget in made.schemas.drifting
         self._typed = True
+        arrivals.check(self._catalog, made, self._session)
         return made
 
     @property
@@ -351,7 +383,7 @@ class Engine:
 
     @cached_property
     def _worker(self) -> Worker:
-        return Worker(self.store, self._sessions)
+        return Worker(self.store, self._sessions, self._catalog, self._network.inputs)
 
     @cached_property
     def _scheduling(self) -> Scheduling:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from olston.errors import BlockError, OlstonError, StepError
+from olston.errors import BlockError, OlstonError, StepError, StoreError
 from olston.operators.bag import MISSING
 
+_FULL = ("No space left on device", "Disk quota exceeded", "There is not enough space on the disk")
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -30,6 +31,17 @@ def failed(what: str, error: Exception) -> OlstonError:
         said = text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0].split(" SQLSTATE")[0]
         return BlockError(f"{what}: {said.strip()}", code=MISSING)
     return StepError(f"{what}: {reason(error)} Nothing readable has changed; mend what failed and run again.")
+
+
+def raise_if_full(path: str, error: Exception) -> None:
+    """A clear error if writing to `path` failed since there was no room."""
+    text = f"{error} {_innermost(getattr(error, 'java_exception', None))}"
+    if any(sign in text for sign in _FULL):
+        raise StoreError(
+            f"{path}: cannot be written, since the disk is full: {reason(error)} Nothing readable has changed; make "
+            "room, for instance by vacuum, and run again.",
+            code="DISK_FULL",
+        ) from error
 
 
 def _innermost(java: Any) -> str | None:

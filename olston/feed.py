@@ -8,7 +8,7 @@ block it took.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from olston import table
 from olston.block import Block, fits
 from olston.content import Content
 from olston.errors import OlstonError, StoreError
-from olston.failure import failed
+from olston.failure import failed, raise_if_full
 from olston.provenance import Provenance
 from olston.step import Stored
 from olston.store import Store, folder
@@ -24,16 +24,25 @@ from olston.store import Store, folder
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_COLUMNS = "number bigint, kind string, source string, target string, content string, held string, block string"
+_COLUMNS = (
+    "number bigint, kind string, source string, target string, content string, held string, block string, "
+    "relaxed boolean, digest string, now bigint, delivered_at bigint"
+)
 
 
 @dataclass(frozen=True)
 class Fed:
-    """Block number `number` of a feed; with it the consumer holds `content`."""
+    """Block number `number` of a feed; with it the consumer holds `content`.
+
+    `digest` is that of the definition it was made by, `now` that of the plan, `delivered_at` by the clock.
+    """
 
     number: int
     stored: Stored
     content: Provenance
+    digest: str = ""
+    now: int = 0
+    delivered_at: int = 0
 
 
 class Feed:
@@ -48,16 +57,26 @@ class Feed:
         """The number of the last block delivered, 0 before the first."""
         return table.last_number(session, self._path, self._series) if table.exists(session, self._path) else 0
 
-    def deliver(self, session: SparkSession, stored: Stored, content: Provenance, number: int, attempt: str) -> Fed:
+    def deliver(
+        self,
+        session: SparkSession,
+        stored: Stored,
+        content: Provenance,
+        number: int,
+        attempt: str,
+        digest: str = "",
+        said: Mapping[str, int] | None = None,
+    ) -> Fed:
         """Add a block as delivery `number`. Fails without a trace if another delivery has that number."""
         block, accepted = stored.block, self._store.workflow.outputs[self._output].accepts
         if not any(fits(block.kind, kind) for kind in accepted):
             raise StoreError(
                 f"{self._output}: {block} is none of what its feed accepts: {', '.join(sorted(accepted))}; convert it."
             )
+        fed = Fed(number, stored, content, digest, **(said or {}))
         row = (
             number, block.kind, _text(block.source), _text(block.target), json.dumps(stored.content.to_dict()),
-            _text(content), block.id,
+            _text(content), block.id, block.relaxed, fed.digest, fed.now, fed.delivered_at,
         )  # fmt: skip
         metadata = {"output": self._output, "block": block.id}
         try:
@@ -66,8 +85,9 @@ class Feed:
         except OlstonError:
             raise
         except Exception as error:
+            raise_if_full(self._path, error)
             raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
-        return Fed(number, stored, content)
+        return fed
 
     def after(self, session: SparkSession, cursor: int = 0) -> Iterator[Fed]:
         """The blocks delivered after number `cursor`, in order."""
@@ -76,9 +96,11 @@ class Feed:
         found = session.read.format("delta").load(self._path).where(f"number > {int(cursor)}").orderBy("number")
         for row in found.collect():
             source = None if row["source"] is None else _provenance(row["source"])
-            block = Block(self._output, row["kind"], _provenance(row["target"]), source, id=row["block"])
             content = Content.from_dict(json.loads(row["content"]))
-            yield Fed(row["number"], Stored(block, content), _provenance(row["held"]))
+            target, rows = _provenance(row["target"]), content.rows
+            block = Block(self._output, row["kind"], target, source, rows, row["relaxed"], row["block"])
+            held, times = _provenance(row["held"]), (row["now"], row["delivered_at"])
+            yield Fed(row["number"], Stored(block, content), held, row["digest"], *times)
 
     def content(self, session: SparkSession, number: int) -> Content:
         """What the consumer holds after block `number`, as a base."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from olston import table
+from olston import filesystem, table
 from olston.channel import Channel
 from olston.errors import IngestError
 from olston.failure import reason
@@ -45,7 +45,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 def listing(session: SparkSession, pattern: str) -> list[File]:
     """The files that `pattern` names, and those in the folders it names, the oldest first."""
-    system, location = table.file_system(session, pattern)
+    system, location = filesystem.file_system(session, pattern)
     whole = str(system.makeQualified(location).toString()).split("/")
     fixed = next((i for i, part in enumerate(whole) if _GLOB.search(part)), len(whole) - 1)
 
@@ -77,7 +77,7 @@ def refuse_delta(session: SparkSession, channel: str, files: Sequence[File]) -> 
 def changed(session: SparkSession, files: Sequence[File]) -> File | None:
     """One of `files` that is not as it was any more; one that is gone was read before."""
     for file in files:
-        system, location = table.file_system(session, file.path)
+        system, location = filesystem.file_system(session, file.path)
         if system.exists(location):
             status = system.getFileStatus(location)
             if (status.getLen(), status.getModificationTime()) != (file.size, file.modified):

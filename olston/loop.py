@@ -62,6 +62,7 @@ class Loop:
         self._ahead: dict[str, tuple[float, float]] = {}
         self._folding: set[str] = set()
         self._stopping = False
+        self._caught_up = False
         self._changed = True
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
@@ -203,13 +204,22 @@ class Loop:
             soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in resting}
             planned = planning.plan(state, now, only=only, without=resting, excluded=excluded, soon=soon)
         if planned.decision.infeasible is not None:
-            self._give_up(planned.decision.infeasible.outputs, planned.decision.infeasible.error(), now)
+            error = self._work().missing_input() or planned.decision.infeasible.error()
+            self._give_up(planned.decision.infeasible.outputs, error, now)
         elif any(s.is_delivery for s in planned.decision.steps):
-            self._begin(planning, state, planned, asked)
+            if self._catches_up():
+                self._changed = True
+            else:
+                self._begin(planning, state, planned, asked)
         elif asked is not None:
             self._satisfied(asked, now)
         else:
             self._await(planning, state, now)
+
+    def _catches_up(self) -> bool:
+        """Whether the logs of consumers told something new, which they are asked for before the first delivery."""
+        asked, self._caught_up = self._caught_up, True
+        return not asked and self._work().follow()
 
     def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:
         execution = Execution(
@@ -262,7 +272,7 @@ class Loop:
     def _failed(self, execution: Execution, event: EventRecord) -> None:
         """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
         asked = self.commands.first
-        if event.about.get("overtaken") or (asked is not None and execution.plan not in asked.plans):
+        if event.about.get("again") or (asked is not None and execution.plan not in asked.plans):
             return
         now, position = execution.planned.now, event.about["position"]
         outputs, error = execution.outputs_behind(position), execution.errors[position]

@@ -13,6 +13,7 @@ from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, StepRecord
+from olston.faults import point
 from olston.learning import FOLD, Learning
 from olston.operators.estimate import Work
 from olston.provenance import Stamp
@@ -49,6 +50,7 @@ def fold(
     """Write a base as a new anchor, and let it be read from there; what it took is recorded like a step."""
     block, attempt, began, started = stored.block, new_attempt(), clock(), time.perf_counter()
     folded = work.fold(stored, attempt).content
+    point("fold-written")
     seconds = time.perf_counter() - started
     assert folded.anchor is not None
     rows = folded.anchor.rows

@@ -6,14 +6,14 @@ the table itself, so that of two schedulers that deliver the same number one doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, MONOTONE, Block, is_strong
 from olston.errors import BlockError, OlstonError, StoreError
-from olston.failure import failed
+from olston.failure import failed, raise_if_full
 from olston.operators import bag
 from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, key_columns, semi
 from olston.operators.operand import Operand
@@ -34,15 +34,18 @@ _NEW = f"{PREFIX}new_"
 class Delivery:
     """What a consumer holds since delivery `number`, the block that brought it, and the version of the table.
 
-    `rows` is how many were written for it.
+    `now` is that of the plan, `delivered_at` by the clock; `rows` is how many were written for it. A feed has no
+    version; without content nobody knows what the consumer holds.
     """
 
     number: int
-    version: int
-    content: Provenance
+    version: int | None
+    content: Provenance | None
     block: str
     attempt: str
     digest: str = ""
+    now: int = 0
+    delivered_at: int = 0
     rows: int = 0
 
 
@@ -64,29 +67,67 @@ class Published:
             return None
         return str(session.sql(f"DESCRIBE DETAIL {name}").select("location").first()[0])  # type: ignore[index]
 
+    def last(self, session: SparkSession) -> int:
+        """The number of the last delivery, 0 before the first."""
+        path = self.path(session)
+        there = path is not None and table.exists(session, path)
+        return table.last_number(session, path, self._series) if there and path is not None else 0
+
+    def deliveries(self, session: SparkSession) -> Iterator[Delivery]:
+        """The deliveries that the table's own log tells of, the newest first."""
+        path = self.path(session)
+        if path is not None and table.exists(session, path):
+            yield from (_delivery(c) for c in table.history(session, path) if self._is_own(c))
+
     def held(self, session: SparkSession) -> Delivery | None:
         """What the table's own log says that the consumer holds; `None` before the first delivery."""
-        path = self.path(session)
-        if path is None or not table.exists(session, path):
-            return None
-        number = table.last_number(session, path, self._series)
+        number = self.last(session)
         if not number:
             return None
-        for commit in table.history(session, path):
-            if commit.metadata.get("delivery") == number and commit.metadata.get("output") == self._output:
-                return _delivery(commit)
+        for delivery in self.deliveries(session):
+            if delivery.number == number:
+                return delivery
         raise StoreError(
-            f"{self._output}: delivery {number} to {path} is not in its log any more, so what the table holds is not "
-            "known; refresh it in full."
+            f"{self._output}: delivery {number} to {self.path(session)} is not in its log any more, so what the table "
+            "holds is not known; refresh it in full."
         )
 
     def read(self, session: SparkSession, version: int | None = None) -> DataFrame:
-        """The table as it is, or as of a version."""
+        """The table as it is, or as of a version; if nothing but tidying up happened since, these are the same."""
         path = self.path(session)
         if path is None or not table.exists(session, path):
-            raise StoreError(f"{self._output}: nothing was delivered yet; refresh it.", code="NOTHING_HELD")
+            fault = "nothing was delivered yet; refresh it."
+            if version is not None:
+                fault = f"its table is not at {path} any more; refresh({self._output!r}, full=True) writes it anew."
+            raise StoreError(f"{self._output}: {fault}", code="NOTHING_HELD")
         reader = session.read.format("delta")
-        return (reader if version is None else reader.option("versionAsOf", version)).load(path)
+        if version is not None and table.changed_since(session, path, version):
+            reader = reader.option("versionAsOf", version)
+        return reader.load(path)
+
+    def _is_own(self, commit: table.Commit) -> bool:
+        """Whether it is a delivery to this output."""
+        said = commit.metadata
+        own = said.get("output"), said.get("workflow", self._store.workflow.name)
+        return "delivery" in said and own == (self._output, self._store.workflow.name)
+
+    def _refuse_foreign(self, session: SparkSession, path: str, number: int) -> None:
+        """An error unless the table holds what delivery `number - 1` left; a later delivery is found out later."""
+        by = "is gone"
+        for commit in table.history(session, path):
+            if self._is_own(commit):
+                if commit.metadata["delivery"] >= number - 1:
+                    return
+                by = f"was set back to delivery {commit.metadata['delivery']}"
+                break
+            if commit.changes:
+                by = f"was changed by somebody else in version {commit.version}"
+                break
+        raise StoreError(
+            f"{self._output}: the table at {path} {by}, after delivery {number - 1}; it is written anew. What is to "
+            "stay belongs into a source or an operation of the workflow.",
+            code="FOREIGN_COMMIT",
+        )
 
     def deliver(
         self,
@@ -97,18 +138,24 @@ class Published:
         number: int,
         attempt: str,
         digest: str = "",
+        said: Mapping[str, Any] | None = None,
     ) -> Delivery:
         """Give `block`, whose public rows are `rows`, to the consumer, who then holds `content`, as delivery `number`.
 
-        Fails without a trace if another delivery has that number. `session` must not be used by another thread.
-        `digest` is that of the definition the content was made by.
+        Fails without a trace if another delivery has that number, or if the table is not as the one before left it
+        and `block` would not replace all of it. `session` must not be used by another thread. `digest` is that of the
+        definition the content was made by; the commit also says `said`.
         """
         rows = replace(rows, rows=table.within(session, rows.rows))
         metadata = {
-            "output": self._output, "block": block.id, "content": [sorted(e) for e in content], "digest": digest,
+            "workflow": self._store.workflow.name, "output": self._output, "block": block.id, "digest": digest,
+            "content": [sorted(e) for e in content], **(said or {}),
         }  # fmt: skip
+        path = None
         try:
             path = self._made(session)
+            if block.kind != BASE:
+                self._refuse_foreign(session, path, number)
             with table.numbered(session, path, self._series, number, attempt, metadata):
                 if block.kind == BASE:
                     self._overwrite(session, rows.rows, path)
@@ -120,6 +167,7 @@ class Published:
         except OlstonError:
             raise
         except Exception as error:
+            raise_if_full(path or self._output, error)
             raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
 
     def _append(self, rows: DataFrame, path: str) -> None:
@@ -236,5 +284,7 @@ def _delivery(commit: table.Commit) -> Delivery:
         said["block"],
         said["attempt"],
         said.get("digest", ""),
+        said.get("now", 0),
+        said.get("delivered_at", 0),
         commit.rows,
     )

@@ -17,7 +17,7 @@ from olston.constraints import Staleness
 from olston.content import Content
 from olston.errors import StoreError
 from olston.fuse import source_of
-from olston.provenance import Stamp
+from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.plan import Invocation
@@ -49,6 +49,16 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
         when = "" if at is None else f" at {at}"
         raise StoreError(f"{output}: its consumer holds nothing{when}; refresh first.", code=NOTHING)
     return found
+
+
+def reflected(state: State, delivery: DeliveryRecord) -> Provenance:
+    """The snapshots that a delivery left with its consumer."""
+    if len(delivery.content) != len(state.network.inputs[delivery.output]):
+        raise StoreError(
+            f"{delivery.output}: what delivery {delivery.number} left cannot be told any more; refresh it.",
+            code="UNKNOWN_CONTENT",
+        )
+    return state.unpack(delivery.output, delivery.content)
 
 
 def block(db: Session, state: State, channel: str, id: str) -> Stored:

@@ -78,17 +78,19 @@ class State:
 
     def pack(self, channel: str, provenance: Provenance | None) -> list[Any] | None:
         """Provenance as it is kept: runs of arrivals for each pathway."""
-        if provenance is None:
-            return None
-        inputs = self.network.inputs[channel]
-        return [[list(r) for r in self.timelines[i].runs(e)] for i, e in zip(inputs, provenance, strict=True)]
+        return None if provenance is None else pack(self.timelines, self.network.inputs[channel], provenance)
 
     def unpack(self, channel: str, runs: Sequence[Any]) -> Provenance:
         return unpack(self.timelines, self.network.inputs[channel], runs)
 
 
+def pack(timelines: Mapping[str, Timeline], inputs: Sequence[str], provenance: Provenance) -> list[Any]:
+    """Provenance of a channel with the pathways from `inputs`, as it is kept."""
+    return [[list(r) for r in timelines[i].runs(e)] for i, e in zip(inputs, provenance, strict=True)]
+
+
 def unpack(timelines: Mapping[str, Timeline], inputs: Sequence[str], runs: Sequence[Any]) -> Provenance:
-    """Inverse of `State.pack`."""
+    """Inverse of `pack`."""
     return Provenance(
         timelines[i].expand((first, last) for first, last in entry) for i, entry in zip(inputs, runs, strict=True)
     )

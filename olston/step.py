@@ -67,8 +67,10 @@ def linked(workflow: Workflow, step: Step) -> Content | None:
     return None
 
 
-def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[Stored, ...]:
-    """The results of `step`, written by `attempt` where there is anything to write.
+def run(
+    store: Store, session: SparkSession, step: Step, attempt: str, said: Mapping[str, Any] | None = None
+) -> tuple[Stored, ...]:
+    """The results of `step`, written by `attempt` where there is anything to write; commits also say `said`.
 
     If it fails, nothing that was readable has changed, and what was written is known to nobody. `session` must not be
     used by another thread meanwhile.
@@ -80,7 +82,7 @@ def run(store: Store, session: SparkSession, step: Step, attempt: str) -> tuple[
         return (Stored(block, known),)
     try:
         frames = [table.within(session, frame) for frame in rows(store, session, step)]
-        return tuple(_write(store, step, i, frame, attempt) for i, frame in enumerate(frames))
+        return tuple(_write(store, step, i, frame, attempt, said or {}) for i, frame in enumerate(frames))
     except OlstonError:
         raise
     except Exception as error:
@@ -121,29 +123,35 @@ def failure(step: Step, error: Exception) -> OlstonError:
     return failed(f"{step.name}: failed reading {', '.join(str(o.block) for o in step.operands)}", error)
 
 
-def _write(store: Store, step: Step, position: int, frame: DataFrame, attempt: str) -> Stored:
-    block, metadata = step.results[position], describe(step, step.results[position])
+def _write(store: Store, step: Step, position: int, frame: DataFrame, attempt: str, said: Mapping[str, Any]) -> Stored:
+    block = step.results[position]
     name = attempt if len(step.results) == 1 else f"{attempt}.{position}"
+    metadata = {**describe(block, name, step.name), "inputs": [o.block.id for o in step.operands], **said}
     if block.kind == BASE:
         content = store.write_base(block.channel, frame, attempt, metadata)
         assert content.anchor is not None
         return Stored(_committed(block, BASE, content.anchor.rows, name), content)
-    label = f"{block}, made by {step.name}"
+    label = labelled(block, step.name)
     kind, content = store.write_delta(block.channel, block.kind, frame, attempt, metadata, label)
     return Stored(_committed(block, kind, content.parts[0].rows, name), content)
 
 
-def describe(step: Step, block: Block) -> Mapping[str, Any]:
+def describe(block: Block, name: str, producer: str) -> Mapping[str, Any]:
     """What the commit of a block says of it, enough to know it again without a catalog."""
     return {
+        "block": name,
         "channel": block.channel,
         "kind": block.kind,
         "source": None if block.source is None else [sorted(e) for e in block.source],
         "target": [sorted(e) for e in block.target],
         "relaxed": block.relaxed,
-        "producer": step.name,
-        "inputs": [o.block.id for o in step.operands],
+        "producer": producer,
     }
+
+
+def labelled(block: Block, producer: str) -> str:
+    """How errors call what was written of a block."""
+    return f"{block}, made by {producer}"
 
 
 def _kind(planned: Kind, content: Content) -> Kind:

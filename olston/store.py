@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
 from olston.content import Anchor, Content, Part
+from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
 from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved
@@ -45,6 +46,11 @@ class Store:
     def __init__(self, session: SparkSession, home: str, workflow: Workflow, schemas: Schemas | None = None) -> None:
         self.home, self.workflow = home.rstrip("/"), workflow
         self.schemas = schemas or resolve(session, workflow)
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """What each channel is computed by, as `olston.definition` has it; every commit of a block says it."""
+        return digests(self.workflow)
 
     def path(self, table: str) -> str:
         return f"{self.home}/{table}"
@@ -78,8 +84,8 @@ class Store:
     def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
         """Write `rows` as an anchor of `channel`."""
         name = f"{self.place(channel)}/anchors/{attempt}"
-        commit = self._append(self.shaped(channel, BASE, rows), name, attempt, metadata)
-        return Content(Anchor(name, attempt, commit.rows, commit.bytes))
+        commit = self._append(self.shaped(channel, BASE, rows), name, attempt, self._says(channel, metadata))
+        return anchored(name, attempt, commit)
 
     def write_delta(
         self, channel: str, kind: Kind, rows: DataFrame, attempt: str, metadata: Mapping[str, Any], label: str
@@ -91,15 +97,8 @@ class Store:
         kinds = "deltas" if is_strong(kind) else f"weak_{folder(kind.removeprefix(WEAK))}"
         name = f"{self.place(channel)}/{kinds}-{_digest(shaped)}"
         marked = shaped.withColumn(BLOCK, F.lit(attempt))
-        commit = self._append(marked, name, attempt, metadata, partition_by=[BLOCK])
-        plain = False
-        if is_strong(kind):
-            least, greatest = commit.weights or ((1, 1) if not commit.bytes else (-1, 1))  # unknown: as if it deleted
-            if kind == MONOTONE and commit.weights and least < 0:
-                raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
-            kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
-        part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain)
-        return kind, Content(None, (part,))
+        commit = self._append(marked, name, attempt, self._says(channel, metadata), partition_by=[BLOCK])
+        return changed(channel, name, attempt, kind, commit, label)
 
     def fold(
         self, session: SparkSession, channel: str, content: Content, attempt: str, metadata: Mapping[str, Any]
@@ -227,6 +226,9 @@ class Store:
     ) -> table.Commit:
         return table.append(rows, self.path(name), attempt, metadata, partition_by=partition_by)
 
+    def _says(self, channel: str, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"workflow": self.workflow.name, "digest": self.digests[channel], **metadata}
+
     def _load(self, session: SparkSession, name: str) -> DataFrame:
         from pyspark.errors import AnalysisException
 
@@ -235,11 +237,30 @@ class Store:
         except AnalysisException as error:
             raise StoreError(
                 f"{self.path(name)}: there is no table, though a block was written to it; bring it back, or recompute "
-                "what was made of it."
+                "what was made of it.",
+                code="FILES_GONE",
             ) from error
 
     def _known(self, channel: str) -> str:
         return ", ".join(w.kind for w in self.workflow.channels[channel].weak)
+
+
+def anchored(name: str, attempt: str, commit: table.Commit) -> Content:
+    """The base that `attempt` committed as table `name`."""
+    return Content(Anchor(name, attempt, commit.rows, commit.bytes))
+
+
+def changed(
+    channel: str, name: str, attempt: str, kind: Kind, commit: table.Commit, label: str
+) -> tuple[Kind, Content]:
+    """The delta of `channel` that `attempt` committed to table `name`; a strong one without deletions is a `Δ⁺`."""
+    plain = False
+    if is_strong(kind):
+        least, greatest = commit.weights or ((1, 1) if not commit.bytes else (-1, 1))  # unknown: as if it deleted
+        if kind == MONOTONE and commit.weights and least < 0:
+            raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
+        kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
+    return kind, Content(None, (Part(name, attempt, kind, commit.rows, commit.bytes, label, plain),))
 
 
 def folder(name: str) -> str:

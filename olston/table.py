@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from olston import filesystem
 from olston.errors import OlstonError, StoreError
+from olston.failure import raise_if_full
 from olston.operators.columns import WEIGHT
 
 if TYPE_CHECKING:
@@ -26,13 +28,17 @@ _VERSION = re.compile(r"\d{20}\.json")
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a Delta table, as its log tells it; `weights` are the least and the greatest, where known."""
+    """One version of a Delta table, as its log tells it; `weights` are the least and the greatest, where known.
+
+    `changes`: it added or removed rows; tidying up and settings do not.
+    """
 
     version: int
     rows: int
     bytes: int
     weights: tuple[int, int] | None
     metadata: Mapping[str, Any]
+    changes: bool = False
 
 
 def within(session: SparkSession, rows: DataFrame) -> DataFrame:
@@ -60,6 +66,7 @@ def append(
     try:
         writer.save(path)
     except Exception as error:
+        raise_if_full(path, error)
         if not _made_at_once(error):
             raise
         writer.save(path)
@@ -116,10 +123,20 @@ def exists(session: SparkSession, path: str) -> bool:
 
 def history(session: SparkSession, path: str) -> Iterator[Commit]:
     """The versions whose log is still there, the newest first."""
-    system, folder = file_system(session, f"{path}/_delta_log")
-    names = [status.getPath().getName() for status in system.listStatus(folder)]
-    for name in sorted((n for n in names if _VERSION.fullmatch(n)), reverse=True):
+    for name in reversed([n for n in filesystem.names(session, f"{path}/_delta_log") if _VERSION.fullmatch(n)]):
         yield read_back(session, path, int(name.removesuffix(".json")))
+
+
+def changed_since(session: SparkSession, path: str, version: int) -> bool:
+    """Whether rows were added or removed after `version`, or whether that is not known."""
+    later = version
+    for commit in history(session, path):
+        if commit.version <= version:
+            return commit.version < version or later > version + 1
+        if commit.changes:
+            return True
+        later = commit.version
+    return True
 
 
 def committed(session: SparkSession, path: str, attempt: str) -> Commit:
@@ -144,11 +161,12 @@ def committed(session: SparkSession, path: str, attempt: str) -> Commit:
 
 def read_back(session: SparkSession, path: str, version: int) -> Commit:
     """Version `version` of the table at `path`, from its log."""
-    rows = size = 0
+    rows, size, changes = 0, 0, False
     weights: list[int | None] = []
     metadata: dict[str, Any] = {}
-    for line in _text(session, f"{path}/_delta_log/{version:020d}.json").splitlines():
+    for line in filesystem.text(session, f"{path}/_delta_log/{version:020d}.json").splitlines():
         action = json.loads(line)
+        changes |= any(action.get(kind, {}).get("dataChange", False) for kind in ("add", "remove"))
         if "add" in action:
             size += action["add"]["size"]
             stats = json.loads(action["add"].get("stats") or "{}")
@@ -158,21 +176,7 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
             metadata = _metadata(action["commitInfo"].get("userMetadata"))
     known = [w for w in weights if w is not None]
     extremes = (min(known), max(known)) if known and len(known) == len(weights) else None
-    return Commit(version, rows, size, extremes, metadata)
-
-
-def folders(session: SparkSession, path: str) -> list[str]:
-    """The names of the folders in `path`, none if it is not there."""
-    system, location = file_system(session, path)
-    if not system.exists(location):
-        return []
-    return sorted(s.getPath().getName() for s in system.listStatus(location) if s.isDirectory())
-
-
-def drop(session: SparkSession, path: str) -> None:
-    """Delete a table with all its files."""
-    system, location = file_system(session, path)
-    system.delete(location, True)
+    return Commit(version, rows, size, extremes, metadata, changes)
 
 
 def _taken(session: SparkSession, path: str, series: str, number: int, attempt: str) -> StoreError:
@@ -198,21 +202,3 @@ def _metadata(text: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _text(session: SparkSession, path: str) -> str:
-    """A small file, wherever Spark can read."""
-    system, location = file_system(session, path)
-    stream = system.open(location)
-    try:
-        jvm: Any = session._jvm
-        return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-    finally:
-        stream.close()
-
-
-def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
-    """The file system that `path` is on, and `path` for it, as Hadoop has them."""
-    jvm: Any = session._jvm
-    location = jvm.org.apache.hadoop.fs.Path(path)
-    return location.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), location

@@ -83,6 +83,12 @@ def take(db: Session, workflow: str, found: Found, digest: str) -> bool:
     return True
 
 
+def forget(db: Session, workflow: str, channel: str) -> None:
+    """It is not known any more what was taken: the source has to be taken anew."""
+    known = _record(db, workflow, channel, "")
+    known.rounds, known.digest = known.rounds + 1, ""
+
+
 def columns(db: Session, workflow: str, channel: str, digest: str) -> Any:
     """The columns that were found at a source declared without any, as JSON, while it is defined as it was then."""
     known = db.get(FollowedRecord, (workflow, channel))

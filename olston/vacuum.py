@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from olston import table
+from olston import filesystem, table
 from olston.attempt import is_attempt, made_at
+from olston.faults import point
 from olston.operators.columns import BLOCK, col
 from olston.store import Store
 
@@ -45,15 +46,16 @@ def vacuum(
     dropped = []
     for channel in store.workflow.channels:
         place = store.path(store.place(channel))
-        for name in table.folders(session, place):
+        for name in filesystem.folders(session, place):
             path = f"{place}/{name}"
-            gone = list(filter(dead, table.folders(session, path)))
+            gone = list(filter(dead, filesystem.folders(session, path)))
             attempts = [f.removeprefix(_PARTITION) for f in gone]
             if gone and not dry_run:
                 if name != "anchors" and table.exists(session, path):
                     _forget(session, path, attempts)
+                    point("vacuum-forgotten")
                 for folder in gone:
-                    table.drop(session, f"{path}/{folder}")
+                    filesystem.drop(session, f"{path}/{folder}")
             dropped += [Vacuumed(channel, attempt) for attempt in attempts]
     return dropped
 

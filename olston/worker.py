@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from olston import held, lost
+from olston.catalog import Catalog
 from olston.feed import Feed
 from olston.operators.columns import View
 from olston.provenance import Provenance
 from olston.published import Published
 from olston.session import Sessions
-from olston.step import Inline, Step, Stored, operand, run
+from olston.step import Inline, Step, Stored, describe, operand, run
 from olston.store import Store
 
 
@@ -23,6 +26,8 @@ class Handover:
     content: Provenance
     number: int
     digest: str
+    said: Mapping[str, int]
+    """What the commit also says."""
 
 
 @dataclass(frozen=True)
@@ -33,26 +38,26 @@ class Delivered:
     rows: float
 
 
-@dataclass(frozen=True)
-class Held:
-    """What a consumer holds according to its own log; `version` is that of the published table, none of a feed."""
-
-    number: int
-    content: Provenance
-    block: str
-    digest: str
-    version: int | None
-
-
 class Work(Protocol):
     """What carrying out a plan asks for. Called from several threads at once."""
 
-    def make(self, step: Step, attempt: str) -> tuple[Stored, ...]: ...
+    def make(self, step: Step, attempt: str, said: Mapping[str, int]) -> tuple[Stored, ...]:
+        """Commits also say `said`."""
 
     def deliver(self, handover: Handover, attempt: str) -> Delivered:
         """Fails with `NUMBER_TAKEN` if another delivery has the number."""
 
-    def held(self, output: str) -> Held: ...
+    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
+        """Let the catalog follow the logs of consumers; whether they told anything new.
+
+        With `disown` that of `output` says that somebody else changed it.
+        """
+
+    def leave_planning(self, error: Exception) -> bool:
+        """Take blocks whose files are gone out of planning, if that is why a step failed; whether there were any."""
+
+    def missing_input(self) -> Exception | None:
+        """What to say if files of what had arrived are gone."""
 
     def fold(self, stored: Stored, attempt: str) -> Stored: ...
 
@@ -63,38 +68,46 @@ class Work(Protocol):
 class Worker:
     """Work on Spark. Every attempt has a session of its own, and its jobs bear its name."""
 
-    def __init__(self, store: Store, sessions: Sessions) -> None:
-        self.store, self.sessions = store, sessions
+    def __init__(self, store: Store, sessions: Sessions, catalog: Catalog, inputs: Mapping[str, Sequence[str]]) -> None:
+        self.store, self.sessions, self._catalog, self._inputs = store, sessions, catalog, inputs
 
-    def make(self, step: Step, attempt: str) -> tuple[Stored, ...]:
+    def make(self, step: Step, attempt: str, said: Mapping[str, int]) -> tuple[Stored, ...]:
         with self.sessions.lent(attempt, step.name) as session:
-            return run(self.store, session, step, attempt)
+            return run(self.store, session, step, attempt, said)
 
     def deliver(self, handover: Handover, attempt: str) -> Delivered:
         output, source = handover.output, handover.source
         with self.sessions.lent(attempt, f"→ {output}") as session:
             if self.store.workflow.outputs[output].feed:
                 assert isinstance(source, Stored)
-                Feed(self.store, output).deliver(session, source, handover.content, handover.number, attempt)
+                Feed(self.store, output).deliver(
+                    session, source, handover.content, handover.number, attempt, handover.digest, handover.said
+                )
                 return Delivered(None, source.block.rows)
             rows = operand(self.store, session, source, View.PUBLIC)
             made = Published(self.store, output).deliver(
-                session, source.block, rows, handover.content, handover.number, attempt, handover.digest
-            )
+                session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
+                handover.said,
+            )  # fmt: skip
             return Delivered(made.version, made.rows)
 
-    def held(self, output: str) -> Held:
+    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
+        if output is not None and disown:
+            held.disown(self._catalog, self.store.workflow.name, output)
         with self.sessions.lent() as session:
-            if self.store.workflow.outputs[output].feed:
-                *_, fed = Feed(self.store, output).after(session)
-                return Held(fed.number, fed.content, fed.stored.block.id or "", "", None)
-            found = Published(self.store, output).held(session)
-        assert found is not None
-        return Held(found.number, found.content, found.block, found.digest, found.version)
+            return bool(held.follow(self._catalog, self.store, session, self._inputs))
+
+    def leave_planning(self, error: Exception) -> bool:
+        with self.sessions.lent() as session:
+            return lost.leave_planning(self._catalog, self.store, session, error)
+
+    def missing_input(self) -> Exception | None:
+        with self.sessions.lent() as session:
+            return lost.missing_input(self._catalog, self.store, session)
 
     def fold(self, stored: Stored, attempt: str) -> Stored:
         channel = stored.block.channel
-        metadata = {"channel": channel, "folds": stored.block.id}
+        metadata = {**describe(stored.block, attempt, "fold"), "folds": stored.block.id}
         with self.sessions.lent(attempt, f"fold {channel}") as session:
             content = self.store.fold(session, channel, stored.content, attempt, metadata)
         return Stored(stored.block, content)

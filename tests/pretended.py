@@ -5,11 +5,12 @@ What it says of itself is what Spark would: blocks with identities, contents and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from olston.arrive import arrive as arrived
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
 from olston.content import Anchor, Content, Part
@@ -18,8 +19,18 @@ from olston.errors import StepError, StoreError
 from olston.ingest import Arrived
 from olston.provenance import Provenance
 from olston.step import Inline, Step, Stored
-from olston.worker import Delivered, Handover, Held
+from olston.worker import Delivered, Handover
 from olston.workflow import Workflow
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a consumer holds since delivery `number`."""
+
+    number: int
+    content: Provenance
+    block: str
+    digest: str
 
 
 @dataclass
@@ -29,8 +40,10 @@ class Pretended:
     fails: Callable[[str], bool] = lambda _: False
     delivered: dict[str, list[Held]] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+    told: Callable[[str, Held], None] = lambda _, __: None
+    """Lets the catalog know what a consumer holds."""
 
-    def make(self, step: Step, attempt: str) -> tuple[Stored, ...]:
+    def make(self, step: Step, attempt: str, said: Mapping[str, int]) -> tuple[Stored, ...]:
         self._run(_names(step))
         return tuple(self._written(b, f"{attempt}.{i}") for i, b in enumerate(step.results))
 
@@ -52,11 +65,22 @@ class Pretended:
         before = self.delivered.setdefault(handover.output, [])
         if handover.number != len(before) + 1:
             raise StoreError(f"{handover.output}: delivery {handover.number} was made by another.", code="NUMBER_TAKEN")
-        before.append(Held(handover.number, handover.content, attempt, handover.digest, len(before)))
+        before.append(Held(handover.number, handover.content, attempt, handover.digest))
         return Delivered(len(before) - 1, handover.source.block.rows)
 
     def held(self, output: str) -> Held:
         return self.delivered[output][-1]
+
+    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
+        for name in self.delivered if output is None else [output]:
+            self.told(name, self.held(name))
+        return False
+
+    def leave_planning(self, error: Exception) -> bool:
+        return False
+
+    def missing_input(self) -> Exception | None:
+        return None
 
     def fold(self, stored: Stored, attempt: str) -> Stored:
         return Stored(stored.block, Content(Anchor("folded", attempt, 1, 1)))
@@ -104,4 +128,8 @@ def arrive(to: Engine, *channels: str) -> list[Block]:
         attempt = new_attempt()
         part = Part(f"channels/{channel}", attempt, "Δ⁺", 10, 100, channel, plain=True)
         waves.append(Arrived(channel, "Δ⁺", Content(None, (part,)), 10, attempt))
-    return to._arrive(waves, to.now)
+    to._declare()
+    with to._catalog.transaction() as db:
+        blocks = arrived(db, to._planning, waves, to.now, to.now)
+    to._scheduling.wake()
+    return blocks

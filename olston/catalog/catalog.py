@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, inspect
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from olston.errors import CatalogError
@@ -40,11 +41,17 @@ class Catalog:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """All of it or nothing, and nobody else writes meanwhile."""
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            connection = session.connection()  # it begins here, before anything else is locked
-            if self._engine.dialect.name == "postgresql":
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            yield session
+        try:
+            with Session(self._engine, expire_on_commit=False) as session, session.begin():
+                connection = session.connection()  # it begins here, before anything else is locked
+                if self._engine.dialect.name == "postgresql":
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                yield session
+        except OperationalError as error:
+            raise CatalogError(
+                f"catalog {self.url}: could not be written: {error.orig} Nothing of it was written; see that the "
+                "database runs and has room, and run again."
+            ) from error
 
     @contextmanager
     def look(self) -> Iterator[Session]:

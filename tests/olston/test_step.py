@@ -84,7 +84,10 @@ def test_a_result_is_a_block_with_the_rows_that_the_operator_makes(lake: Lake, d
 def test_its_commit_says_enough_to_know_it_again(lake: Lake, pages: Stored, doubled: Stored) -> None:
     commit = next(table.history(lake.session, lake.store.path(doubled.content.parts[0].table)))
     assert commit.metadata == {
+        "workflow": lake.store.workflow.name,
+        "digest": lake.store.digests["doubled"],
         "attempt": doubled.block.id,
+        "block": doubled.block.id,
         "channel": "doubled",
         "kind": DELTA,
         "source": [[0]],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import olston as ol
-from olston import table
+from olston import filesystem, table
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.content import Content
@@ -266,7 +266,8 @@ def test_a_commit_says_what_was_written(lake: Lake) -> None:
     content = lake.store.write_base("pages", lake.frame("pages", [("a", 1)]), "0" * 24, {"channel": "pages", "n": [1]})
     assert content.anchor is not None
     commit = next(table.history(lake.session, lake.store.path(content.anchor.table)))
-    assert commit.metadata == {"attempt": "0" * 24, "channel": "pages", "n": [1]}
+    defined = {"workflow": lake.store.workflow.name, "digest": lake.store.digests["pages"]}
+    assert commit.metadata == {"attempt": "0" * 24, "channel": "pages", "n": [1], **defined}
 
 
 def test_a_monotone_delta_with_deletions_is_refused(lake: Lake) -> None:
@@ -283,7 +284,7 @@ def test_rows_with_other_columns_than_the_channel_are_refused_with_both(lake: La
 def test_files_that_are_gone_are_missed_by_name(lake: Lake) -> None:
     content = lake.store.write_base("pages", lake.frame("pages", [("a", 1)]), new_attempt(), {})
     assert content.anchor is not None
-    table.drop(lake.session, lake.store.path(content.anchor.table))
+    filesystem.drop(lake.session, lake.store.path(content.anchor.table))
     with pytest.raises(StoreError, match=f"{content.anchor.table}: there is no table, though a block was written"):
         lake.store.read(lake.session, "pages", BASE, content)
 

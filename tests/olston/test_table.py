@@ -151,11 +151,14 @@ def test_a_failure_within_a_number_leaves_it_free_and_the_session_as_it_was(
     assert held(spark, path) == bag(("one",), ("three",))
 
 
-def test_folders_are_listed_and_dropped(spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("b", "a b", "é"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "file").touch()
-    assert table.folders(spark, str(tmp_path)) == ["a b", "b", "é"]
-    table.drop(spark, f"{tmp_path}/a b")
-    assert table.folders(spark, str(tmp_path)) == ["b", "é"]
-    assert table.folders(spark, f"{tmp_path}/nowhere") == []
+def test_tidying_up_is_no_change_and_everything_else_is(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    for name in ("one", "two"):
+        table.append(spark.createDataFrame([(name,)], "v string"), path, new_attempt(), {})
+    assert table.changed_since(spark, path, 0)
+    assert not table.changed_since(spark, path, 1)
+    spark.sql(f"OPTIMIZE delta.`{path}`").collect()
+    assert not table.changed_since(spark, path, 1)
+    spark.sql(f"DELETE FROM delta.`{path}` WHERE v = 'one'").collect()
+    assert table.changed_since(spark, path, 2)
+    assert not table.changed_since(spark, path, 3)

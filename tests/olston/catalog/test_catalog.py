@@ -123,3 +123,18 @@ def test_the_newest_migration_is_the_one_that_is_checked_for() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(catalog.__file__).parent / "migrations"))
     assert ScriptDirectory.from_config(config).get_current_head() == catalog.LATEST
+
+
+def test_a_catalog_without_room_says_so_and_stays_as_it_was(tmp_path: Path) -> None:
+    full = Catalog(f"sqlite:///{tmp_path}/catalog.db")
+
+    def fill() -> None:
+        with full.transaction() as db:
+            db.connection().exec_driver_sql("PRAGMA max_page_count = 1")
+            db.add(WorkflowRecord(name="w" * 1_000_000))
+
+    with pytest.raises(CatalogError, match=r"catalog\.db: could not be written: .*full.*Nothing of it was written"):
+        fill()
+    with full.look() as db:
+        assert db.get(WorkflowRecord, "w" * 1_000_000) is None
+    full.close()

@@ -1,0 +1,107 @@
+"""The files of arrivals: what arrived, said once more beside the data, so that it outlives the catalog.
+
+    <home>/arrivals/<workflow>/<stamp>.json
+
+An arrival gets its stamp in the catalog's transaction, after its data was committed; no commit can name it. Its file
+is written after that transaction and before the caller is told: whatever was acknowledged has one, and what has one was
+catalogued. A file that a crash kept from being written is written when an engine next opens the home.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlmodel import Session, col, select
+
+from olston import filesystem
+from olston.catalog import Catalog
+from olston.catalog.records import ArrivalRecord, BlockRecord
+from olston.errors import CatalogError, StoreError
+from olston.failure import reason
+from olston.store import Store, folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Waves:
+    """All that arrived under one stamp, as the catalog has it."""
+
+    stamp: int
+    arrivals: tuple[ArrivalRecord, ...]
+    blocks: tuple[BlockRecord, ...]
+
+
+def keep(store: Store, session: SparkSession, waves: Waves) -> None:
+    """Write the file of an arrival."""
+    said = {
+        "arrivals": [a.model_dump() for a in waves.arrivals],
+        "blocks": [{**b.model_dump(), "live": True} for b in waves.blocks],
+    }
+    path = f"{_place(store)}/{waves.stamp:020d}.json"
+    try:
+        filesystem.put(session, path, json.dumps(said))
+    except Exception as error:
+        channels = ", ".join(a.channel for a in waves.arrivals)
+        raise StoreError(
+            f"{channels}: the data has arrived, at {waves.stamp}, so do not offer it again; but {path} could not be "
+            f"written: {reason(error)} Until it is, by the next engine that opens this home, a lost catalog could not "
+            "be recovered in full.",
+            code="ARRIVED_WITHOUT_FILE",
+        ) from error
+
+
+def kept(store: Store, session: SparkSession) -> Iterator[Waves]:
+    """What the files say, in the order of stamps."""
+    for stamp in _stamps(store, session):
+        said: dict[str, Any] = json.loads(filesystem.text(session, f"{_place(store)}/{stamp:020d}.json"))
+        yield Waves(
+            stamp, tuple(ArrivalRecord(**a) for a in said["arrivals"]), tuple(BlockRecord(**b) for b in said["blocks"])
+        )
+
+
+def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set[int], set[int]]:
+    """Write the files that are missing. The stamps that the catalog knows, and those that only files do."""
+    there = set(_stamps(store, session))  # before the catalog: what is catalogued meanwhile may have none yet
+    with catalog.look() as db:
+        known = select(ArrivalRecord.stamp).where(ArrivalRecord.workflow == store.workflow.name).distinct()
+        catalogued = set(db.exec(known))
+        missing = list(catalogued_as(db, store.workflow.name, sorted(catalogued - there)))
+    for waves in missing:
+        keep(store, session, waves)
+    return catalogued, there - catalogued
+
+
+def check(catalog: Catalog, store: Store, session: SparkSession) -> None:
+    """Write the files that are missing; an error if the catalog does not know what some of them say."""
+    catalogued, unknown = complete(catalog, store, session)
+    if unknown:
+        raise CatalogError(
+            f"{store.workflow.name}: {len(unknown)} arrivals have files in {_place(store)}, the oldest of stamp "
+            f"{min(unknown)}, that the catalog {catalog.url} does not know: it was lost, is older than the home, or "
+            "belongs to another. Name the right catalog, or rebuild this one by "
+            f"Engine(…).recover({'force=True' if catalogued else ''}).",
+            code="CATALOG_LOST",
+        )
+
+
+def catalogued_as(db: Session, workflow: str, stamps: Iterable[int]) -> Iterator[Waves]:
+    """What arrived under each of `stamps`."""
+    for stamp in stamps:
+        known = select(ArrivalRecord).where(ArrivalRecord.workflow == workflow, ArrivalRecord.stamp == stamp)
+        arrivals = tuple(db.exec(known.order_by("channel")))
+        blocks = select(BlockRecord).where(col(BlockRecord.id).in_([a.block for a in arrivals]))
+        yield Waves(stamp, arrivals, tuple(db.exec(blocks)))
+
+
+def _stamps(store: Store, session: SparkSession) -> list[int]:
+    named = (name.partition(".") for name in filesystem.names(session, _place(store)))
+    return [int(stem) for stem, _, ending in named if stem.isdigit() and ending == "json"]
+
+
+def _place(store: Store) -> str:
+    return store.path(f"arrivals/{folder(store.workflow.name)}")

@@ -1,0 +1,72 @@
+"""Small files and folders wherever Spark can write: a disk, HDFS, an object store."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def text(session: SparkSession, path: str) -> str:
+    """A small file."""
+    system, location = file_system(session, path)
+    stream = system.open(location)
+    try:
+        jvm: Any = session._jvm
+        return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+
+
+def put(session: SparkSession, path: str, text: str) -> None:
+    """Make a file that is never changed: it is there whole or not at all. One that is there already stays."""
+    system, location = file_system(session, path)
+    if system.exists(location):
+        return
+    folder, _, name = path.rpartition("/")
+    _, beside = file_system(session, f"{folder}/.{name}.{secrets.token_hex(4)}")
+    stream = system.create(beside, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+    if not system.rename(beside, location) and not system.exists(location):
+        raise OSError(f"{path}: could not be given its name")
+
+
+def names(session: SparkSession, folder: str) -> list[str]:
+    """The names of all that is in `folder`, none if it is not there."""
+    system, location = file_system(session, folder)
+    if not system.exists(location):
+        return []
+    jvm: Any = session._jvm
+    paths = jvm.org.apache.hadoop.fs.FileUtil.stat2Paths(system.listStatus(location))
+    # as one text, since a call for each would take minutes; py4j finds the method for plain objects only
+    gateway: Any = session.sparkContext._gateway
+    plain = gateway.new_array(jvm.java.lang.Object, len(paths))
+    jvm.java.lang.System.arraycopy(paths, 0, plain, 0, len(paths))
+    listed = str(jvm.org.apache.commons.lang3.StringUtils.join(plain, "\n"))
+    return sorted(line.rpartition("/")[2] for line in listed.splitlines())
+
+
+def folders(session: SparkSession, path: str) -> list[str]:
+    """The names of the folders in `path`, none if it is not there."""
+    system, location = file_system(session, path)
+    if not system.exists(location):
+        return []
+    return sorted(s.getPath().getName() for s in system.listStatus(location) if s.isDirectory())
+
+
+def drop(session: SparkSession, path: str) -> None:
+    """Delete a file, or a folder with all that is in it."""
+    system, location = file_system(session, path)
+    system.delete(location, True)
+
+
+def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """The file system that `path` is on, and `path` for it, as Hadoop has them."""
+    jvm: Any = session._jvm
+    location = jvm.org.apache.hadoop.fs.Path(path)
+    return location.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), location

@@ -162,11 +162,12 @@ class Replay:
             shutil.rmtree(home)
 
     def _names(self, network: Network, way: str) -> set[str]:
-        """The variants of the widget that go a way."""
+        """The variants of the widget that go a way; what follows on its internal channels is free to choose."""
         return {
             v.name
             for v in network.variants
             if v.foreign and v.widget == self.choice.name and v.signature.incremental == (way == ONWARD)
+            if not any("#" in channel for channel in v.inputs)
         }
 
     def _way(self, steps: tuple[str, ...]) -> str:

@@ -60,7 +60,7 @@ class Execution:
         steps = self.planned.decision.steps
         feeds = {name for name, output in self.workflow.outputs.items() if output.feed}
         pinned = {m.name for w in self.workflow.widgets.values() if w.keep for m in w.makes()}
-        self._within = unwritten(steps, feeds | pinned, self.state.network.read)
+        self._within = unwritten(steps, feeds | pinned, self.state.network.read | self.state.network.resumed)
         written = [s for s in steps if s.is_delivery or s.results[0].key not in self._within]
         self.dispatch = Dispatch(written, self._within)
         self._running: dict[int, str] = {}

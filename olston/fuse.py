@@ -30,7 +30,8 @@ def unwritten(
 ) -> dict[Key, Invocation]:
     """The results that need not be written, with what makes them.
 
-    Those on the channels `written` must be; the channels `read` have readers in the workflow.
+    Those on the channels `written` must be; the channels `read` have readers in the workflow, or will be read by what
+    follows.
     """
     readers: dict[Key, list[Invocation]] = {}
     for step in steps:

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from olston.block import DELTA, MONOTONE, Block, Kind
+from olston.block import DELTA, MONOTONE, Block, Kind, is_weak
 from olston.constraints import Inconsistency, Staleness
 from olston.operators.operator import Operator
 from olston.operators.signature import Signature
@@ -152,6 +152,16 @@ class Network:
     def read(self) -> frozenset[str]:
         """The channels that operators of other channels read."""
         return frozenset(channel for v in self.variants if v.foreign for channel in v.inputs)
+
+    @cached_property
+    def resumed(self) -> frozenset[str]:
+        """The outputs whose next delta needs their own base: it comes in a form that their consumers do not take."""
+        return frozenset(
+            channel
+            for v in self.variants if v.foreign and is_weak(v.signature.writes)
+            for channel in v.outputs
+            if channel in self.outputs and v.signature.writes not in self.outputs[channel].accepts
+        )  # fmt: skip
 
     @cached_property
     def reluctant(self) -> tuple[Variant, ...]:

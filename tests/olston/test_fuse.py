@@ -93,3 +93,15 @@ def test_a_step_that_reads_its_operand_twice_gets_it_written() -> None:
     assert set(unwritten([mapped, counted])) == {other.key}
     again = Invocation(VARIANTS["digests.incremental"], (other,), (DIGESTS,), 1.0, 1)
     assert unwritten([mapped, again]) == {}
+
+
+def test_an_output_whose_deltas_need_its_base_keeps_one_of_its_own() -> None:
+    wf = ol.Workflow("w")
+    rows = wf.source("rows")
+    for made in (
+        rows.aggregate("counts", by="k", n=ol.count()),
+        rows.aggregate("tops", by="k", most=ol.max("v")),
+        rows.map("mapped", lambda df: df),
+    ):
+        wf.output(made)
+    assert compile_workflow(wf).resumed == {"counts"}

@@ -77,7 +77,17 @@ def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set
 
 
 def check(catalog: Catalog, store: Store, session: SparkSession) -> None:
-    """Write the files that are missing; an error if the catalog does not know what some of them say."""
+    """Write the files that are missing; an error if the catalog does not know what some of them say.
+
+    Also if the home is that of another workflow, whose channels might have the same names.
+    """
+    others = set(filesystem.folders(session, store.path("arrivals"))) - {folder(store.workflow.name)}
+    if others:
+        raise StoreError(
+            f"{store.workflow.name}: {store.home} is the home of workflow {min(others)!r}, and two in one home would "
+            f"write over each other; give {store.workflow.name!r} a home of its own.",
+            code="HOME_TAKEN",
+        )
     catalogued, unknown = complete(catalog, store, session)
     if unknown:
         raise CatalogError(

@@ -206,3 +206,11 @@ def test_a_clock_that_jumps_back_gives_later_stamps_all_the_same(lab: Lab) -> No
     held = lab.engine.provenance("counts").to_dict()
     assert held["consistent"]
     assert held["pathways"][0]["staleness_seconds"] == 0
+
+
+def test_a_second_workflow_is_not_let_into_the_home_of_another(lab: Lab) -> None:
+    other = ol.Workflow("other")
+    other.output(other.source("rows", "k string").aggregate("counts", by="k", n=ol.count()))
+    with Engine(other, str(lab.home), spark=lab.spark) as engine:
+        with pytest.raises(ol.StoreError, match=r"HOME_TAKEN.*is the home of workflow 'counting'.*a home of its own"):
+            engine.ingest("rows", lab.keys("z"))

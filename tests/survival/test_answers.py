@@ -211,6 +211,6 @@ def test_a_clock_that_jumps_back_gives_later_stamps_all_the_same(lab: Lab) -> No
 def test_a_second_workflow_is_not_let_into_the_home_of_another(lab: Lab) -> None:
     other = ol.Workflow("other")
     other.output(other.source("rows", "k string").aggregate("counts", by="k", n=ol.count()))
-    with Engine(other, str(lab.home), spark=lab.spark) as engine:
-        with pytest.raises(ol.StoreError, match=r"HOME_TAKEN.*is the home of workflow 'counting'.*a home of its own"):
-            engine.ingest("rows", lab.keys("z"))
+    told = r"HOME_TAKEN.*is the home of workflow 'counting'.*a home of its own"
+    with Engine(other, str(lab.home), spark=lab.spark) as engine, pytest.raises(ol.StoreError, match=told):
+        engine.ingest("rows", lab.keys("z"))

@@ -67,6 +67,8 @@ def write(
 
     `session` must not be used by another thread meanwhile; that of `offered` may be. The commit also says `origin`.
     """
+    from pyspark.sql import DataFrame
+
     source = store.workflow.channel(channel)
     if not source.is_source:
         raise IngestError(f"{channel}: is made by {source.widget!r}, and data arrives at sources only.")
@@ -75,6 +77,11 @@ def write(
     if kind == "replace" and source.key is None:
         raise IngestError(
             f"{channel}: rows are replaced by key, and none is declared; say wf.source(…, key=…), or append."
+        )
+    if not isinstance(offered, DataFrame):
+        raise IngestError(
+            f"{channel}: was offered a {type(offered).__name__}, and takes a DataFrame of Spark; make one with "
+            "engine.spark.createDataFrame(…)."
         )
     rows = _fitting(store.schemas.public(channel), channel, table.within(session, offered), kind)
     try:

@@ -184,14 +184,15 @@ class Published:
         writer.save(path)
 
     def _change(self, session: SparkSession, path: str, block: Block, given: Operand) -> None:
-        """Deliver a delta with deletions: in place if every row it adds takes the place of one it deletes."""
+        """Deliver a delta with deletions: in place if every row it adds takes the place of one it deletes, and no other
+        row there has its key: where different snapshots met, a key may have several."""
         held = session.read.format("delta").load(path)
         if is_strong(block.kind):
             delta = given
         else:
             delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
         key = key_columns(self._key or (), held.columns)
-        if key and self._only_changes(delta, key):
+        if key and self._only_changes(delta, key) and _are_alone(held, delta, key):
             if delta is given:
                 _refuse_missing(held, delta)
             self._merge(session, path, delta, key)
@@ -265,6 +266,25 @@ def _of(alias: str, name: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.col(f"{alias}.{_quoted(name)}")
+
+
+def _are_alone(held: DataFrame, delta: Operand, key: Sequence[str]) -> bool:
+    """Whether each key that changes has one row there, which goes, and at most one that comes."""
+    from pyspark.sql import functions as F
+
+    there = semi(held, delta.rows.where(f"{WEIGHT} < 0"), key, delta.small)
+
+    def counted(rows: DataFrame, come: Column, gone: Column, had: Column) -> DataFrame:
+        counts = {f"{PREFIX}come": come, f"{PREFIX}gone": gone, f"{PREFIX}had": had}
+        return rows.select(*map(col, key), *[n.cast("bigint").alias(name) for name, n in counts.items()])
+
+    zero, weight = F.lit(0), col(WEIGHT)
+    both = bag.union(
+        counted(delta.rows, F.greatest(weight, zero), F.greatest(-weight, zero), zero),
+        counted(there, zero, zero, F.lit(1)),
+    )
+    sums = both.groupBy(*map(col, key)).agg(*[F.sum(c).alias(c) for c in both.columns[len(key) :]])
+    return sums.where(f"{PREFIX}come > 1 OR {PREFIX}gone <> 1 OR {PREFIX}had <> 1").isEmpty()
 
 
 def _refuse_missing(held: DataFrame, delta: Operand) -> None:

@@ -113,7 +113,7 @@ def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame])
     batch = next(o for o in operation.operators if not o.signature.incremental)
     inputs = [see(empty[name], batch.view) for name in operation.inputs]
     if isinstance(widget, Join):
-        _refuse_shared_columns(widget, *inputs)
+        _refuse_odd_join(widget, *inputs)
     made = _asked(widget, lambda: batch.run([Operand(rows) for rows in inputs]), *inputs)
     for rows in made:
         if not isinstance(rows, DataFrame):
@@ -179,13 +179,23 @@ def _refuse_odd_columns(channel: str, schema: StructType, of_olston: Callable[[s
             )
 
 
-def _refuse_shared_columns(widget: Join, left: DataFrame, right: DataFrame) -> None:
+def _refuse_odd_join(widget: Join, left: DataFrame, right: DataFrame) -> None:
+    from pyspark.sql.types import StringType
+
     for side, rows in (("left", left), ("right", right)):
         for column in widget.on:
             if column not in rows.columns:
                 raise SchemaError(
                     f"{widget.name}: joins on {column!r}, which its {side} does not have: {rows.columns}."
                 )
+    # Spark would read the text as a number or a date, and rows whose texts differ would meet one row
+    for column in widget.on:
+        kinds = [rows.schema[column].dataType for rows in (left, right)]
+        if len({isinstance(kind, StringType) for kind in kinds}) > 1:
+            raise SchemaError(
+                f"{widget.name}: joins on {column!r}, which is {kinds[0].simpleString()} on its left and "
+                f"{kinds[1].simpleString()} on its right; cast one of them in a map before the join."
+            )
     shared = [c for c in left.columns if c in right.columns and c not in widget.on]
     if shared:
         raise SchemaError(

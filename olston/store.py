@@ -190,8 +190,8 @@ class Store:
         return reduce(bag.union, [of(key, group) for key, group in groupby(where, _place)])
 
     def shaped(self, channel: str, kind: Kind, rows: DataFrame) -> DataFrame:
-        """`rows` with the columns of the channel in their order; a hidden one that is not there, as when a row
-        arrived, is null. Weights come first, where Delta keeps statistics of them.
+        """`rows` with the columns of the channel in their order and spelling; a hidden one that is not there, as when
+        a row arrived, is null. Weights come first, where Delta keeps statistics of them.
         """
         from pyspark.sql import functions as F
 
@@ -201,9 +201,10 @@ class Store:
                 raise SchemaError(f"{channel}: a converter of {kind} returns {BLOCK!r}, which is kept for olston.")
             return rows
         self._refuse_other_columns(channel, rows)
+        there = {c.lower() for c in rows.columns}  # one side of a union may spell them otherwise
 
         def column(name: str, type_: Any) -> Column:
-            if name in rows.columns:
+            if name.lower() in there:
                 return col(name).cast(type_).alias(name)
             return F.lit(False if name == DELETED else None).cast(type_).alias(name)
 
@@ -215,7 +216,7 @@ class Store:
 
     def _refuse_other_columns(self, channel: str, rows: DataFrame) -> None:
         known = self.schemas.public(channel)
-        if sorted(known.names) != sorted(c for c in rows.columns if not is_reserved(c)):
+        if _spelt_alike(known.names) != _spelt_alike(c for c in rows.columns if not is_reserved(c)):
             raise SchemaError(
                 f"{channel}: has the columns {known.simpleString()}, but was now given {rows.schema.simpleString()}; "
                 "a function returns the same columns whatever rows it is given."
@@ -271,6 +272,11 @@ def folder(name: str) -> str:
 def _digest(rows: DataFrame) -> str:
     """The columns of `rows` as a short word."""
     return f"{zlib.crc32(nullable(rows.schema).json().encode()):08x}"
+
+
+def _spelt_alike(names: Iterable[str]) -> list[str]:
+    """Names of columns, which are told apart without regard to case."""
+    return sorted(n.lower() for n in names)
 
 
 def _positions(parts: Sequence[Part]) -> Column:

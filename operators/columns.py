@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -87,9 +88,13 @@ def col(name: str) -> Column:
 
 
 def conjunction(conditions: Iterable[Column]) -> Column:
+    """All of `conditions`, as a balanced tree: Spark runs out of stack on a chain of a few hundred columns."""
     from pyspark.sql import functions as F
 
-    return reduce(lambda a, b: a & b, conditions, F.lit(True))
+    level = list(conditions) or [F.lit(True)]
+    while len(level) > 1:
+        level = [reduce(and_, level[i : i + 2]) for i in range(0, len(level), 2)]
+    return level[0]
 
 
 def few(rows: DataFrame, small: bool) -> DataFrame:

@@ -75,7 +75,7 @@ def states(rows: DataFrame, by: Sequence[str], columns: Columns) -> DataFrame:
         value = _argument(aggregation)
         made.append(F.sum(F.when(value.isNotNull(), ones).otherwise(F.lit(0))).alias(VALUES + name))
         if aggregation.function == "sum":
-            made.append(F.sum(signed(value)).alias(name))
+            made.append(F.sum(signed(_widened(rows, value))).alias(name))
             continue
         made.append(_summed(rows, value, signed, squared=False).alias(SUM + name))
         if aggregation.function in _SPREAD:
@@ -85,7 +85,10 @@ def states(rows: DataFrame, by: Sequence[str], columns: Columns) -> DataFrame:
     counts = [c for c in grouped.columns if c == ROWS or c.startswith(VALUES)] + [
         n for n, a in columns if a.function == "count"
     ]
-    return grouped if by else grouped.fillna(0, counts)  # the one global row is there even if no row is
+    if by:
+        return grouped
+    # the one global row is there even if no row is
+    return grouped.select(*[F.coalesce(col(c), F.lit(0)).alias(c) if c in counts else col(c) for c in grouped.columns])
 
 
 def finish(sums: DataFrame, by: Sequence[str], columns: Columns) -> DataFrame:
@@ -144,6 +147,14 @@ def _exact(function: str, kind: DataType) -> bool:
 def _argument(aggregation: Aggregation) -> Column:
     given = aggregation.argument
     return col(given) if isinstance(given, str) else given
+
+
+def _widened(rows: DataFrame, value: Column) -> Column:
+    """Integers as Spark sums them: the least of a type has no opposite in it."""
+    from pyspark.sql.types import ByteType, IntegerType, ShortType
+
+    kind = rows.select(value).schema[0].dataType
+    return value.cast("bigint") if isinstance(kind, ByteType | ShortType | IntegerType) else value
 
 
 def _summed(rows: DataFrame, value: Column, signed: Callable[[Column], Column], *, squared: bool) -> Column:

@@ -39,7 +39,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # tests end before the optimizing compiler pays
+        # tests end before the optimizing compiler pays; without it the room for compiled code shrinks to 48 MB, is full
+        # after two minutes, and all that follows is interpreted
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
         "spark.sql.warehouse.dir": tmp_path_factory.mktemp("warehouse").as_uri(),  # xdist's workers skip atexit
     }
     running = session.start(settings, app="olston tests")

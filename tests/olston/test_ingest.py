@@ -178,6 +178,11 @@ def test_only_sources_take_data_and_only_in_known_ways(lake: Lake) -> None:
         offer(lake, "pages", rows, "replace")
 
 
+def test_what_is_no_dataframe_of_spark_is_refused_with_the_way_to_make_one(lake: Lake) -> None:
+    with pytest.raises(IngestError, match=r"was offered a list, and takes a DataFrame of Spark; make one with"):
+        ingest.write(lake.store, lake.session, "pages", [("a", 1)], "append", new_attempt())  # type: ignore[arg-type]
+
+
 def test_data_that_cannot_be_read_does_not_arrive_and_its_error_is_kept(lake: Lake) -> None:
     from pyspark.sql import functions as F
 

@@ -152,6 +152,18 @@ def test_a_table_with_a_key_is_changed_in_place(lake: Lake) -> None:
     assert consumer.rows() == bag(("a", 9, None), ("b", 6, "v"), (None, 1, "n"))
 
 
+def test_where_a_key_has_several_rows_only_the_deleted_one_goes(lake: Lake, spark: SparkSession) -> None:
+    # a join whose sides reflect different snapshots: b is delivered twice under one key
+    wf = ol.Workflow("w")
+    wf.output(wf.source("s", "url string, n int, `a.b` string", key="url").map("met", lambda df: df, key="url"))
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/met", wf), "met")
+    consumer.deliver(BASE, [("a", 1, "x"), ("b", 2, "x"), ("b", 3, "x")], 1)
+    consumer.deliver(DELTA, {("b", 2, "x"): -1, ("b", 9, "y"): 1}, 2)
+    assert consumer.rows() == bag(("a", 1, "x"), ("b", 3, "x"), ("b", 9, "y"))
+    consumer.deliver(REPLACE, [("b", 4, "z", False)], 3)
+    assert consumer.rows() == bag(("a", 1, "x"), ("b", 4, "z"))
+
+
 def test_a_delta_that_turns_out_to_delete_nothing_is_appended(lake: Lake) -> None:
     consumer = Consumer(lake, "other")
     consumer.deliver(BASE, [("a", 1, None)], 1)

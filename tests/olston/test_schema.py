@@ -180,6 +180,12 @@ FAULTS: dict[str, tuple[Placing, str]] = {
         lambda pages, sites: pages.join("out", sites, on="site"),
         "out: both sides have size, and only columns of on= may be shared; rename or drop them in a map",
     ),
+    "text joined with numbers": (
+        lambda pages, sites: pages.join(
+            "out", sites.map("codes", lambda df: df.selectExpr("string(size) AS size")), on="size"
+        ),
+        "out: joins on 'size', which is int on its left and string on its right; cast one of them in a map",
+    ),
     "a union of different columns": (lambda pages, sites: pages.union("out", sites), "out: fails on rows of "),
     "extract that loses its key": (
         lambda pages, sites: pages.extract("out", lambda df: df.select("site"), key="url"),

@@ -1,0 +1,61 @@
+"""Columns of any name, number and value are data, never errors (DESIGN 5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import olston as ol
+from olston.operators import bag as bags
+from olston.provenance import Provenance
+from tests.lake import Lake, bag, bag_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = Provenance.at
+
+
+@pytest.mark.parametrize(("kind", "least"), [("tinyint", -(2**7)), ("smallint", -(2**15)), ("int", -(2**31))])
+def test_the_least_integer_of_a_type_can_be_taken_out_of_a_sum(
+    spark: SparkSession, tmp_path: Path, kind: str, least: int
+) -> None:
+    wf = ol.Workflow("w")
+    wf.source("s", f"k string, v {kind}").aggregate("sums", by="k", v=ol.sum("v"))
+    lake = Lake(spark, tmp_path, wf)
+    first = lake.run("sums.batch", [lake.arrive("s", [("a", least), ("a", 5)], 1, kind="base")], T(1))
+    gone = lake.arrive("s", [("a", least, -1)], 2, after=1, kind="delta")
+    assert lake.rows(lake.apply(first, lake.run("sums.increment", [gone], T(2), T(1)))) == bag(("a", 5))
+
+
+def test_a_global_aggregate_may_be_named_with_dots_and_backticks(spark: SparkSession, tmp_path: Path) -> None:
+    wf = ol.Workflow("w")
+    odd: dict[str, Any] = {"n.x": ol.count(), "s`u": ol.sum("v"), "a.v": ol.avg("v")}
+    wf.source("s", "v int").aggregate("all", by=[], **odd)
+    lake = Lake(spark, tmp_path, wf)
+    sums = lake.run("all#sums.batch", [lake.nothing("s")], T(0))
+    assert lake.rows(lake.run("all.batch", [sums], T(0))) == bag((0, None, None))
+
+
+def test_rows_may_have_hundreds_of_columns(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    row = [F.lit(i).alias(f"c{i}") for i in range(300)]
+    base = spark.range(3).select("id", *row)
+    gone = bags.weigh(spark.range(1).select("id", *row), -1)
+    # that Spark takes the plan is what is tested: to run it takes a minute of compiling
+    applied = bags.apply(base, gone, small=True, label="the delta")
+    assert applied.columns == base.columns
+
+
+def test_sides_of_a_union_may_spell_a_column_differently(spark: SparkSession, tmp_path: Path) -> None:
+    wf = ol.Workflow("w")
+    wf.source("a", "Site string, n int").union("both", wf.source("b", "n bigint, site string"))
+    lake = Lake(spark, tmp_path, wf)
+    right = lake.arrive("b", [(1, "x")], 1)
+    none = Provenance([frozenset()])
+    alone = lake.run("both.async_right", [right], none + T(1), none + T(0))
+    assert bag_of(lake.frame_of(alone)) == bag(("x", 1))
+    assert lake.frame_of(alone).schema["Site"].dataType.simpleString() == "string"

@@ -16,7 +16,7 @@ from olston import state as states
 from olston.arrive import arrive
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
-from olston.catalog import Catalog
+from olston.catalog import Catalog, beside
 from olston.catalog.records import ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
 from olston.costs import CostsOf
@@ -72,7 +72,7 @@ class Engine:
     ) -> None:
         self.workflow, self.home = workflow, str(home).rstrip("/")
         self._clock, self._spark = clock or SystemClock(), spark
-        self._catalog = Catalog(catalog or f"sqlite:///{self.home}/catalog.db")
+        self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
         self._declared = False

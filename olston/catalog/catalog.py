@@ -6,12 +6,13 @@ it reads cannot change under it: SQLite is told so when it begins, PostgreSQL by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, inspect
+from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
@@ -88,10 +89,22 @@ class Catalog:
             command.upgrade(config, "head")
 
 
+def beside(home: str) -> str:
+    """The URL of a SQLite catalog in `home`, which must be a folder of this machine."""
+    scheme, colon, rest = home.partition(":")
+    if colon and scheme != "file" and re.fullmatch(r"[a-z][a-z0-9+.-]+", scheme):
+        raise CatalogError(
+            f"home {home}: is no folder of this machine, so its catalog must lie elsewhere; give "
+            "catalog='postgresql+psycopg://user@host/olston', or catalog='sqlite:///folder/catalog.db'."
+        )
+    folder = re.sub(r"^//(?=/)", "", rest) if scheme == "file" and colon else home
+    return URL.create("sqlite", database=f"{folder}/catalog.db").render_as_string()
+
+
 def _engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
-    path = url.partition(":///")[2]
+    path = make_url(url).database
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     made = create_engine(url, connect_args={"timeout": 60})

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlmodel import SQLModel, select
 
-from olston.catalog import Catalog, catalog
+from olston.catalog import Catalog, beside, catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.errors import CatalogError
 
@@ -138,3 +138,18 @@ def test_a_catalog_without_room_says_so_and_stays_as_it_was(tmp_path: Path) -> N
     with full.look() as db:
         assert db.get(WorkflowRecord, "w" * 1_000_000) is None
     full.close()
+
+
+@pytest.mark.parametrize("folder", ["plain", "b%41", "a b", "ä#?x", "a:b"])
+def test_a_catalog_lies_in_its_home_whatever_that_is_called(folder: str, tmp_path: Path) -> None:
+    Catalog(beside(str(tmp_path / folder))).close()
+    assert (tmp_path / folder / "catalog.db").exists()
+    Catalog(beside(f"file:{tmp_path}/{folder}1")).close()
+    assert (tmp_path / f"{folder}1" / "catalog.db").exists()
+    Catalog(beside(f"file://{tmp_path}/{folder}2")).close()
+    assert (tmp_path / f"{folder}2" / "catalog.db").exists()
+
+
+def test_a_home_on_an_object_store_needs_a_catalog_elsewhere() -> None:
+    with pytest.raises(CatalogError, match=r"home s3a://bucket/lake: is no folder.*catalog='postgresql"):
+        beside("s3a://bucket/lake")

@@ -117,6 +117,15 @@ class Block:
         """The newest input snapshot reflected; of an arrival, its own stamp."""
         return max(high for high in self.target.newest if high is not None)
 
+    @property
+    def obscure(self) -> bool:
+        """Whether it fits one base only, and provenance does not tell which: snapshots mix in what it starts from.
+
+        Where they do, rows were paired as the plans had it that made them, and another content of equal provenance may
+        be paired otherwise.
+        """
+        return not self.relaxed and self.source is not None and self.source.mixes
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Block) and self.key == other.key
 

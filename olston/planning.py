@@ -128,7 +128,7 @@ class Planning:
         fresh = [Staleness(o, i, 0) for o in outputs for i in range(len(network.inputs[o]))]
         others = [s for s in network.staleness if s.channel not in outputs]
         variants = tuple(v for v in network.variants if not (full and v.foreign and v.signature.incremental))
-        demanded = Network(network.inputs, variants, network.outputs, (*others, *fresh), network.inconsistency)
+        demanded = replace(network, variants=variants, staleness=(*others, *fresh))
         if not full:
             return replace(problem, network=demanded)
         blocks = {c: b for c, b in problem.blocks.items() if self.workflow.channels[c].is_source}

@@ -73,6 +73,11 @@ class Provenance(tuple[Entry, ...]):
     def has_empty_entry(self) -> bool:
         return None in self.newest
 
+    @property
+    def mixes(self) -> bool:
+        """Whether some entry has several snapshots."""
+        return self.oldest != self.newest
+
     def precedes(self, other: Provenance) -> bool:
         """`self ≺ other`: no entry of `other` is behind in either end, and some entry is ahead in one.
 

@@ -31,6 +31,8 @@ class Bounds:
 
     def readable(self, block: Block) -> bool:
         """Whether an operator of another channel may read `block`."""
+        if self.network.wary and block.obscure:
+            return False
         if block.channel not in self._bounded:
             return True
         key = (block.channel, block.kind == BASE, block.target)

@@ -34,6 +34,7 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
         {name: Output(name, o.accepts, DeliveryPriced(name, model)) for name, o in workflow.outputs.items()},
         tuple(workflow.staleness),
         tuple(workflow.inconsistency),
+        wary=True,
     )
 
 

@@ -71,6 +71,8 @@ class Deliveries:
 
     def _deliver(self, output: Output, held: Entry | None, entry: Entry, settled: Settled) -> Iterator[Entry]:
         block = entry.block
+        if self._bounds.network.wary and block.obscure:
+            return
         content = held_after(None if held is None else held.block.target, block)
         if content is None:
             return

@@ -7,7 +7,7 @@ blocks or time; it is compiled once per definition from a `Workflow` or read fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -90,6 +90,8 @@ class Network:
     outputs: Mapping[str, Output]
     staleness: tuple[Staleness, ...] = ()
     inconsistency: tuple[Inconsistency, ...] = ()
+    wary: bool = False
+    """Whether obscure deltas stay on their channel (see `Block.obscure`): true where there is content to go wrong."""
     _upstream: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
     _narrowed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -188,10 +190,4 @@ class Network:
     def without(self, excluded: Iterable[str]) -> Network:
         """The same network without the variants named, for planning around one that fails."""
         names = set(excluded)
-        return Network(
-            self.inputs,
-            tuple(v for v in self.variants if v.name not in names),
-            self.outputs,
-            self.staleness,
-            self.inconsistency,
-        )
+        return replace(self, variants=tuple(v for v in self.variants if v.name not in names))

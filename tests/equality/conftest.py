@@ -19,7 +19,7 @@ _NAME = "equality"
 @pytest.fixture
 def tally(record_property: Callable[[str, object], None]) -> Tally:
     def record(driver: Driver) -> None:
-        record_property(_NAME, {"operators": driver.operators, "kinds": driver.laboratory.compared})
+        record_property(_NAME, {"operators": dict(driver.operators), "kinds": dict(driver.laboratory.compared)})
 
     return record
 

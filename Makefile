@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some, ARGS="-m 'not spark'")
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: $(STAMP) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from olston.errors import StoreError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -33,7 +35,7 @@ def put(session: SparkSession, path: str, text: str) -> None:
     finally:
         stream.close()
     if not system.rename(beside, location) and not system.exists(location):
-        raise OSError(f"{path}: could not be given its name")
+        raise StoreError(f"{path}: could not be given its name; see that its folder may be written.")
 
 
 def names(session: SparkSession, folder: str) -> list[str]:

@@ -62,7 +62,8 @@ class Loop:
         self._ahead: dict[str, tuple[float, float]] = {}
         self._folding: set[str] = set()
         self._stopping = False
-        self._caught_up = False
+        self.caught_up = False
+        """Whether the logs of consumers were asked what they hold."""
         self._changed = True
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
@@ -218,7 +219,7 @@ class Loop:
 
     def _catches_up(self) -> bool:
         """Whether the logs of consumers told something new, which they are asked for before the first delivery."""
-        asked, self._caught_up = self._caught_up, True
+        asked, self.caught_up = self.caught_up, True
         return not asked and self._work().follow()
 
     def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:

@@ -42,6 +42,7 @@ class Scheduling:
         )  # fmt: skip
         self._turning = threading.Lock()
         self._loop: Loop | None = None
+        self._caught_up_at: int | None = None
         self.lease = Lease(catalog, workflow)
 
     def command(self, about: Mapping[str, Any]) -> int:
@@ -102,12 +103,15 @@ class Scheduling:
                 return
             pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="olston-step")
             try:
-                self._loop = loop = Loop(
-                    self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit
-                )
+                # if nobody else held it since, the catalog knows all that consumers hold
+                fence, before = self.lease.fence, self._caught_up_at
+                loop = Loop(self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit)
+                loop.caught_up = before is not None and fence == before + 1
+                self._loop = loop
                 try:
                     yield loop
                 finally:
+                    self._caught_up_at = fence if loop.caught_up else None
                     self._wind_up(loop)
             finally:
                 self._loop = None
@@ -128,5 +132,7 @@ class Scheduling:
                 if not loop.turn():
                     loop.woken.wait(WAIT)
                     loop.woken.clear()
-        except LeaseLost:
+        except BaseException as error:
             loop.abandon()
+            if not isinstance(error, LeaseLost):
+                raise

@@ -31,7 +31,7 @@ def search() -> ol.Workflow:
     return wf
 
 
-def run(settings: dict[str, str], home: str, days: int = 9) -> dict[str, Any]:
+def run(settings: dict[str, str], home: str, days: int = 4) -> dict[str, Any]:
     """Pages every day and clicks every second one; returns what the output holds and what it should hold."""
     clock = ol.ManualClock(START)
     with ol.Engine(search(), home=home, clock=clock, spark=settings) as engine:

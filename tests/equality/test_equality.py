@@ -50,7 +50,7 @@ def test_every_variant_agrees_with_the_evaluator(
     assert driver.cover() == set()
     if case.mixing:
         driver.mix(MIXED)
-        assert laboratory.compared["B mixed"] > 1
+        assert laboratory.compared["B mixed"] > 0
     tally(driver)
 
 

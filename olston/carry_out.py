@@ -13,9 +13,9 @@ from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, PlanRecord, StepRecord
-from olston.errors import LeaseLost, OlstonError, StepError, StoreError
+from olston.errors import OlstonError, StepError, StoreError
 from olston.fuse import source_of, step_of, unwritten
-from olston.lease import Lease
+from olston.lease import Lease, LeaseLost
 from olston.outcomes import counted, outcomes
 from olston.planning import Planned
 from olston.scheduler.dispatch import Dispatch

@@ -23,7 +23,7 @@ from olston.costs import CostsOf
 from olston.declared import compare, declare
 from olston.definition import digests
 from olston.duration import Duration, microseconds
-from olston.errors import IngestError, OlstonError, PausedError, StepError, StoreError, unknown
+from olston.errors import IngestError, OlstonError, StepError, StoreError, unknown
 from olston.faults import point
 from olston.feed import Feed
 from olston.learning import Learning
@@ -221,7 +221,7 @@ class Engine:
         with self._catalog.look() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
         if record is not None and record.paused:
-            raise PausedError(f"workflow {self.workflow.name!r}: is paused; resume it first.")
+            raise OlstonError(f"workflow {self.workflow.name!r}: is paused; resume it first.", code="PAUSED")
 
     def _named(self, outputs: tuple[str, ...], full: bool) -> list[str]:
         return [self._output(o) for o in outputs] or (list(self.workflow.outputs) if full else [])

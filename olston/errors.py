@@ -103,18 +103,6 @@ class CatalogError(OlstonError, RuntimeError):
     code = "CATALOG"
 
 
-class LeaseLost(OlstonError, RuntimeError):
-    """Another scheduler acts for the workflow now."""
-
-    code = "LEASE_LOST"
-
-
-class PausedError(OlstonError, RuntimeError):
-    """The workflow is paused: nothing is run until it is resumed."""
-
-    code = "PAUSED"
-
-
 class StepError(OlstonError, RuntimeError):
     """A step that failed; nothing readable has changed. The failure itself is the cause."""
 

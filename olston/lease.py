@@ -17,10 +17,14 @@ from sqlmodel import Session
 
 from olston.catalog import Catalog
 from olston.catalog.records import LeaseRecord
-from olston.errors import LeaseLost, OlstonError
+from olston.errors import OlstonError
 
 SECONDS = 30.0
 """How long a lease lasts unless it is renewed."""
+
+
+class LeaseLost(Exception):
+    """Another scheduler acts for the workflow now."""
 
 
 class Lease:

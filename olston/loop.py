@@ -17,7 +17,7 @@ from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.commands import Asked, Commands
-from olston.errors import CatalogError, PausedError
+from olston.errors import CatalogError, OlstonError
 from olston.lease import Lease
 from olston.maintain import fold, long, retire
 from olston.planning import Planned, Planning
@@ -194,7 +194,7 @@ class Loop:
         self._changed = False
         if paused:
             self.next = None
-            self.commands.refuse(PausedError(f"workflow {self._name!r}: is paused; resume it first."))
+            self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
         asked = self.commands.first
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)

@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
-from olston.errors import LeaseLost
-from olston.lease import Lease
+from olston.lease import Lease, LeaseLost
 from olston.loop import Loop
 from olston.planning import Planning
 from olston.worker import Work
@@ -71,8 +70,9 @@ class Scheduling:
                 return known.answer or {}, None
             with self._leading() as loop:
                 if loop is not None:
-                    loop.run(lambda: command in loop.commands.answers)
-                    return loop.commands.answers[command], loop.commands.errors.get(command)
+                    with suppress(LeaseLost):  # then somebody else carries it out
+                        loop.run(lambda: command in loop.commands.answers)
+                        return loop.commands.answers[command], loop.commands.errors.get(command)
             time.sleep(WAIT)
 
     def serve(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:

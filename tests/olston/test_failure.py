@@ -16,7 +16,7 @@ import olston as ol
 from olston import ingest, table
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, Block
-from olston.errors import BlockError, IngestError, StepError
+from olston.errors import BlockError, IngestError, StepError, StoreError
 from olston.failure import reason
 from olston.operators.bag import MISSING
 from olston.provenance import Provenance

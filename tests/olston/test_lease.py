@@ -9,8 +9,7 @@ import time
 import pytest
 
 from olston.catalog import Catalog
-from olston.errors import LeaseLost
-from olston.lease import Lease
+from olston.lease import Lease, LeaseLost
 
 
 def test_a_second_scheduler_waits_until_the_first_lets_go(catalog: Catalog) -> None:

@@ -18,10 +18,9 @@ from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, LeaseRecord, StepRecord, WorkflowRecord
 from olston.content import Content, Part
 from olston.definition import digests
-from olston.errors import LeaseLost
 from olston.ingest import Arrived
 from olston.learning import Learning
-from olston.lease import Lease
+from olston.lease import Lease, LeaseLost
 from olston.loop import Loop
 from olston.planning import Planning
 from olston.scheduler.compile import compile_workflow

@@ -15,7 +15,7 @@ import pytest
 
 import olston as ol
 from olston.engine import Engine
-from olston.errors import PausedError
+from olston.errors import OlstonError
 from tests.pretended import Pretended, arrive, engine
 
 REPOSITORY = Path(__file__).parents[2]
@@ -122,7 +122,7 @@ def test_paused_and_resumed(tmp_path: Path) -> None:
         soon(lambda: bool(work.delivered))
         served.pause()
         assert served.status().paused
-        with pytest.raises(PausedError, match="resume it first"):
+        with pytest.raises(OlstonError, match=r"PAUSED.*resume it first"):
             served.refresh()
         (block,) = arrive(served, "rows")
         time.sleep(1.5)

@@ -6,10 +6,10 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint demo bench clean
+.PHONY: help setup test test-long lint demo bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv as constraints.txt pins it, with Java if there is none, and fetch Delta's jars
 
@@ -30,7 +30,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some, ARGS="-m 'not spark'")
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)
+
+test-long: $(STAMP) ## run the tests that take minutes each: kills at every fault point, a cluster
+	$(BIN)/python -m pytest -m long $(ARGS)
 
 lint: $(STAMP) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check

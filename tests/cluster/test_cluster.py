@@ -62,6 +62,7 @@ def master(tmp_path: Path) -> Iterator[str]:
             process.wait(30)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_search_preprocessing_runs_on_a_cluster_and_ends_at_the_batch_result(master: str, tmp_path: Path) -> None:
     home = str(tmp_path / "shared" / "lake")

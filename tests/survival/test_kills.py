@@ -108,6 +108,7 @@ def test_every_fault_point_is_tried() -> None:
     assert {said.partition(":")[0] for said in TOLD} == set(POINTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", TOLD)
 def test_a_process_killed_there_loses_nothing(
     fault: str, prepared: tuple[Path, list[int]], spark: SparkSession, tmp_path: Path

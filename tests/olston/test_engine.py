@@ -11,32 +11,12 @@ import pytest
 
 import olston as ol
 from olston.engine import Engine
+from tests.cluster.scenario import START, search
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-START = 1_700_000_000_000_000
 HOUR = 3_600_000_000
-
-
-def search() -> ol.Workflow:
-    """Figure 1 of the paper, with the bounds of DESIGN 8."""
-    from pyspark.sql import functions as F
-
-    wf = ol.Workflow("search")
-    pages = wf.source("pages", "url string, site string, content string")
-    clicks = wf.source("clicks", "user string, site string")
-    digests = pages.map("digests", lambda df: df.select("url", "site", F.upper("content").alias("digest")))
-    scores = (
-        clicks.distinct("pairs").aggregate("counts", by="site", clicks=ol.count())
-        .map("scores", lambda df: df.select("site", (F.col("clicks") * 10).alias("score")), key="site")
-    )  # fmt: skip
-    output = digests.join("output", scores, on="site")
-    wf.output(output)
-    wf.bound_staleness(output, 0, 0)
-    wf.bound_staleness(scores, 0, "1 day")
-    wf.bound_inconsistency(output, "1 week")
-    return wf
 
 
 def counting() -> ol.Workflow:

@@ -211,6 +211,7 @@ class Engine:
         self._pause(False)
 
     def _pause(self, paused: bool) -> None:
+        self._declare()
         with self._catalog.transaction() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
             assert record is not None

@@ -40,7 +40,7 @@ class Rates:
 
 
 PRIORS = Rates(**tomllib.loads((Path(__file__).parent / "priors.toml").read_text(encoding="utf-8")))
-"""Seconds on a warm local session, as measured by `tests/benchmarks/operators.py`."""
+"""Seconds on a warm local session; `priors.toml` says where they come from."""
 
 
 @dataclass(frozen=True)

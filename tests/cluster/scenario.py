@@ -1,4 +1,4 @@
-"""Search preprocessing over two weeks, on whatever master is named: `python -m tests.cluster.scenario MASTER HOME`."""
+"""Search preprocessing over nine days, on whatever master is named: `python -m tests.cluster.scenario MASTER HOME`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def search() -> ol.Workflow:
     return wf
 
 
-def run(settings: dict[str, str], home: str, days: int = 4) -> dict[str, Any]:
+def run(settings: dict[str, str], home: str, days: int = 9) -> dict[str, Any]:
     """Pages every day and clicks every second one; returns what the output holds and what it should hold."""
     clock = ol.ManualClock(START)
     with ol.Engine(search(), home=home, clock=clock, spark=settings) as engine:

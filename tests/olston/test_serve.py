@@ -64,13 +64,36 @@ def test_what_arrives_is_delivered_without_being_asked_for(tmp_path: Path) -> No
 
 def test_what_another_engine_ingests_is_seen_too(tmp_path: Path) -> None:
     work = Pretended()
-    served, other = engine(counting(), str(tmp_path), work), engine(counting(), str(tmp_path), work)
+    served, other = engine(counting(), str(tmp_path), work), engine(counting(), str(tmp_path), Pretended())
     with serving(served):
         (block,) = arrive(other, "rows")
         soon(lambda: holds(work, block.stamp))
-        report = other.refresh("counts")
-        assert report.plans == 0 or report.steps
     other.close()
+
+
+def test_a_refresh_while_another_serves_is_done_by_that_one_and_waited_for(tmp_path: Path) -> None:
+    work, idle = Pretended(), Pretended()
+    served, other = engine(counting("1 week"), str(tmp_path), work), engine(counting("1 week"), str(tmp_path), idle)
+    with serving(served):
+        arrive(other, "rows")
+        soon(lambda: bool(work.delivered))
+        (block,) = arrive(other, "rows")
+        report = other.refresh("counts")
+        assert holds(work, block.stamp)
+        assert report.steps
+        assert not idle.made
+        work.fails = lambda name: name.startswith("→")
+        arrive(other, "rows")
+        with pytest.raises(ol.StepError, match="failed, as it was told to"):
+            other.refresh("counts")
+    other.close()
+
+
+def test_a_workflow_that_nothing_was_done_with_can_be_paused(tmp_path: Path) -> None:
+    made = engine(counting(), str(tmp_path), Pretended())
+    made.pause()
+    assert made.status().paused
+    made.close()
 
 
 def test_a_bound_that_would_break_is_kept(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from sqlmodel import select
 import olston as ol
 from olston.catalog.records import ArrivalRecord, DeliveryRecord
 from olston.engine import Engine
-from tests.olston.test_engine import START, Lab, counting
+from tests.cluster.scenario import START
+from tests.olston.test_engine import Lab, counting
 from tests.survival.shop import lose_catalog
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ TOLD = {
 """Where to kill, and what the process has said by then."""
 WITH_A_JVM_OF_ITS_OWN = ("delivery-committed",)
 """Where Spark dies too; elsewhere the process uses the JVM of the tests."""
-ALSO_LOST = ("arrival-catalogued", "delivery-committed", "fold-written")
+ALSO_LOST = ("wave-written:2", "arrival-catalogued", "delivery-committed", "fold-written", "vacuum-forgotten")
 """Where the catalog is then deleted too."""
 
 

@@ -50,7 +50,9 @@ def test_every_variant_agrees_with_the_evaluator(
     assert driver.cover() == set()
     if case.mixing:
         driver.mix(MIXED)
-        assert laboratory.compared["B mixed"] > 0
+        if laboratory.compared["B mixed"] < 2:  # the steps led to deltas
+            driver.mix(MIXED)
+        assert laboratory.compared["B mixed"] > 1
     tally(driver)
 
 

@@ -42,6 +42,8 @@ from olston.store import Store
 T = Provenance.at
 PRIORS = Path(__file__).parents[2] / "scheduler" / "priors.toml"
 OWN_LIMIT = 0.050
+ENOUGH = 15.0
+"""Seconds after which a variant is not measured once more."""
 
 
 def workflow() -> ol.Workflow:
@@ -104,7 +106,7 @@ class Bench:
         step = self.step(name, operands, kind, None if kind == BASE else T(1))
         seconds, own = [], []
         made: tuple[Stored, ...] = ()
-        for _ in range(self.repeat):
+        while len(seconds) < self.repeat and sum(seconds) < ENOUGH:
             started, busy = time.perf_counter(), time.thread_time()
             made = run(self.store, self.session, step, new_attempt())
             seconds.append(time.perf_counter() - started)

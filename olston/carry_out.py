@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olston import events, faults, held
 from olston.attempt import new_attempt
@@ -21,6 +21,7 @@ from olston.planning import Planned
 from olston.scheduler.dispatch import Dispatch
 from olston.scheduler.network import Variant
 from olston.scheduler.plan import Invocation
+from olston.scheduler.ways import AGAIN, CHANGING, DeliveryPriced, Way
 from olston.state import State, record
 from olston.worker import Handover, Work
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 2
 """Times that a step is tried before the planner is asked for another way."""
+
+
+Made: TypeAlias = "tuple[list[SQLModel], list[Block], Way | None]"
+"""What the catalog is to remember, the blocks with their counts, and how a delivery was made."""
 
 
 class Overtaken(Exception):
@@ -169,7 +174,7 @@ class Execution:
             self._running[position] = attempt
         started = time.perf_counter()
         try:
-            made, blocks = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
+            made, blocks, way = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
         except Exception as error:
             tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
@@ -180,7 +185,7 @@ class Execution:
                 self._running.pop(position, None)
         tried.state, tried.seconds = "done", time.perf_counter() - started
         tried.rows = sum(b.rows for b in blocks)
-        tried.outcomes = outcomes(self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds)
+        tried.outcomes = outcomes(self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds, way)
         try:
             with self.catalog.transaction() as db:
                 self._happen(db, position, events.FINISHED, {})
@@ -193,7 +198,7 @@ class Execution:
                 db.merge(tried)
             raise
 
-    def _make(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], list[Block]]:
+    def _make(self, invocation: Invocation, attempt: str) -> Made:
         step = step_of(invocation, self.state.find, self._within)
         made = self.work.make(step, attempt, {"now": int(self.planned.now), "made_at": self.clock()})
         faults.point("block-committed")
@@ -202,7 +207,7 @@ class Execution:
             rows += self._supersede(stored)
             rows.append(record(self.state, stored, step.name, self.digests, self.clock()))
             self.state.stored[stored.block.key] = stored
-        return rows, [s.block for s in made]
+        return rows, [s.block for s in made], None
 
     def _supersede(self, stored: Stored) -> Iterator[SQLModel]:
         """What was made before of the same provenance leaves planning."""
@@ -214,14 +219,18 @@ class Execution:
                 old.live = False
                 yield old
 
-    def _deliver(self, invocation: Invocation, attempt: str) -> tuple[list[SQLModel], list[Block]]:
+    def _deliver(self, invocation: Invocation, attempt: str) -> Made:
         given, content = invocation.operands[-1], invocation.results[0].target
         output = given.channel
         source = source_of(given, self.state.find, self._within)
         last = self.state.deliveries.get(output)
         number = last.number + 1 if last else 1
         said = {"now": int(self.planned.now), "delivered_at": self.clock()}
-        handover = Handover(output, source, content, number, self.digests[output], said)
+        price, ways = invocation.operator.price, CHANGING
+        if isinstance(price, DeliveryPriced):
+            ways = price.ways(source.block, afresh=number % AGAIN == 0)
+        rows = last.rows if last else 0
+        handover = Handover(output, source, content, number, self.digests[output], said, ways, rows)
         try:
             done = self.work.deliver(handover, attempt)
         except StoreError as error:
@@ -233,7 +242,8 @@ class Execution:
         delivery = DeliveryRecord(
             workflow=self.workflow.name, output=output, number=number, block=source.block.id or attempt,
             content=self.state.pack(output, content) or [], digest=self.digests[output],
-            delivered_at=said["delivered_at"], version=done.version,
+            delivered_at=said["delivered_at"], version=done.version, rows=done.held,
+            allows=done.allows or (last.allows if last else None),
         )  # fmt: skip
         self.state.holds[output], self.state.deliveries[output] = content, delivery
-        return [delivery], [counted(source, done.rows)]
+        return [delivery], [counted(source, done.rows)], done.way

@@ -64,6 +64,7 @@ def record_of(
         digest=delivery.digest if known else "",
         delivered_at=delivery.delivered_at,
         version=delivery.version,
+        rows=delivery.held,
     )
 
 

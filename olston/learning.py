@@ -23,7 +23,8 @@ from olston.scheduler.cost import ENGINE, CostModel, Rates
 from olston.scheduler.learn import LAST, Learner
 from olston.scheduler.network import Network
 from olston.scheduler.outcome import Key, Outcome
-from olston.scheduler.price import DeliveryPriced, Priced, prices
+from olston.scheduler.price import Priced, prices
+from olston.scheduler.ways import DeliveryPriced
 from olston.step import Stored
 
 OVERLAP = 32

@@ -14,7 +14,8 @@ from olston.fuse import Key, step_of
 from olston.scheduler.cost import delivery_to
 from olston.scheduler.outcome import Outcome
 from olston.scheduler.plan import Invocation
-from olston.scheduler.price import DeliveryPriced, Priced
+from olston.scheduler.price import Priced
+from olston.scheduler.ways import DeliveryPriced, Way
 from olston.step import Inline, Stored, linked
 from olston.workflow import Workflow
 
@@ -30,14 +31,15 @@ def outcomes(
     find: Find,
     made: Sequence[Block],
     seconds: float,
+    way: Way | None = None,
 ) -> list[dict[str, Any]]:
     """The outcomes of `step` and all that was done within it, which made `made` in `seconds`.
 
-    What was a matter of the catalog has none.
+    `way` is how it delivered, if it did. What was a matter of the catalog has none.
     """
     if not step.is_delivery and linked(workflow, step_of(step, find, within)) is not None:
         return []
-    parts = list(_parts(step, within, find, tuple(b.rows for b in made)))
+    parts = list(_parts(step, within, find, tuple(b.rows for b in made), way))
     total = sum(cost for cost, _ in parts)
     if not total:
         return []
@@ -53,7 +55,11 @@ def counted(source: Stored | Inline, rows: float) -> Block:
 
 
 def _parts(
-    invocation: Invocation, within: Mapping[Key, Invocation], find: Find, rows: tuple[float, ...] | None
+    invocation: Invocation,
+    within: Mapping[Key, Invocation],
+    find: Find,
+    rows: tuple[float, ...] | None,
+    way: Way | None = None,
 ) -> Iterator[tuple[float, Outcome]]:
     """Each invocation with what it should have cost; `rows` is what came out of this one, where that is known."""
     operands = invocation.operands[-1:] if invocation.is_delivery else invocation.operands
@@ -67,8 +73,9 @@ def _parts(
         given = blocks[0]
         if rows is not None:
             given = Block.planned(given.key, rows[0], given.relaxed, given.overlay)
-        widget, variant, converter = delivery_to(price.output), given.kind, True
-        work, rates = price.work(given), price.rates(given.kind)
+        done = way or price.ways(given)[0]
+        widget, variant, converter = delivery_to(price.output), str(done), True
+        work, rates = price.work(given, done), price.rates(done)
         below = rows if given.kind in _WRITTEN_AS_SUCH else None
     elif isinstance(price, Priced):
         widget, variant, converter = price.widget, price.operator.name, price.converter

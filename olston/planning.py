@@ -14,6 +14,7 @@ from olston.provenance import Stamp
 from olston.scheduler.decide import Decision, decide
 from olston.scheduler.network import Network
 from olston.scheduler.problem import Problem
+from olston.scheduler.ways import DeliveryPriced
 from olston.state import State
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ class Planning:
     def load(self, db: Session) -> State:
         """What the catalog says at this moment, priced by all that was learned until then."""
         self.learning.priced(db, self.network)
-        return states.load(db, self.workflow.name, self.network, self.digests, self.workflow.sources)
+        state = states.load(db, self.workflow.name, self.network, self.digests, self.workflow.sources)
+        for output, delivery in state.deliveries.items():
+            price = self.network.outputs[output].price
+            if isinstance(price, DeliveryPriced):
+                price.stand(delivery.rows or 0, delivery.allows)
+        return state
 
     def begin(self, db: Session, clock: Stamp) -> tuple[State, Stamp]:
         """The state to plan on, and its `now`, which no later arrival will be stamped with."""

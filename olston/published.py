@@ -7,35 +7,38 @@ the table itself, so that of two schedulers that deliver the same number one doe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from olston import table
+from olston import alter, table
 from olston.block import BASE, MONOTONE, Block, is_strong
-from olston.errors import BlockError, OlstonError, StoreError
+from olston.errors import OlstonError, StoreError
 from olston.failure import failed, raise_if_full
 from olston.operators import bag
-from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, key_columns, semi
+from olston.operators.columns import key_columns
 from olston.operators.operand import Operand
 from olston.operators.weak import Increment, Replace
 from olston.provenance import Provenance
+from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, UPSERT, Way
 from olston.schema import nullable
 from olston.store import Store, folder
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _IN_PLACE = "delta.enableDeletionVectors"
 """Lets a row be changed without writing its whole file anew."""
-_NEW = f"{PREFIX}new_"
+
+Altered: TypeAlias = tuple[Way, Way | None]
+"""How a delivery was made, and what the data would have allowed, if that was looked at."""
 
 
 @dataclass(frozen=True)
 class Delivery:
     """What a consumer holds since delivery `number`, the block that brought it, and the version of the table.
 
-    `now` is that of the plan, `delivered_at` by the clock; `rows` is how many were written for it. A feed has no
-    version; without content nobody knows what the consumer holds.
+    `now` is that of the plan, `delivered_at` by the clock; `rows` is how many were written for it, `held` how many are
+    there since, if known. A feed has no version; without content nobody knows what the consumer holds.
     """
 
     number: int
@@ -47,6 +50,10 @@ class Delivery:
     now: int = 0
     delivered_at: int = 0
     rows: int = 0
+    held: int | None = None
+    way: Way | None = field(default=None, compare=False)
+    allows: Way | None = field(default=None, compare=False)
+    """How it was made, and what was found possible: known to who delivered, not from the log."""
 
 
 class Published:
@@ -139,17 +146,21 @@ class Published:
         attempt: str,
         digest: str = "",
         said: Mapping[str, Any] | None = None,
+        *,
+        ways: Sequence[Way] = CHANGING,
+        held: int | None = None,
     ) -> Delivery:
         """Give `block`, whose public rows are `rows`, to the consumer, who then holds `content`, as delivery `number`.
 
         Fails without a trace if another delivery has that number, or if the table is not as the one before left it
         and `block` would not replace all of it. `session` must not be used by another thread. `digest` is that of the
-        definition the content was made by; the commit also says `said`.
+        definition the content was made by; the commit also says `said`. A delta with deletions is delivered by the
+        first of `ways` that is right for it; `held` is how many rows the table has, where that is known.
         """
         rows = replace(rows, rows=table.within(session, rows.rows))
         metadata = {
             "workflow": self._store.workflow.name, "output": self._output, "block": block.id, "digest": digest,
-            "content": [sorted(e) for e in content], **(said or {}),
+            "content": [sorted(e) for e in content], "held": held, **(said or {}),
         }  # fmt: skip
         path = None
         try:
@@ -157,18 +168,22 @@ class Published:
             if block.kind != BASE:
                 self._refuse_foreign(session, path, number)
             with table.numbered(session, path, self._series, number, attempt, metadata):
-                if block.kind == BASE:
-                    self._overwrite(session, rows.rows, path)
-                elif block.kind == MONOTONE or rows.monotone:
-                    self._append(rows.added(), path)
-                else:
-                    self._change(session, path, block, rows)
-            return _delivery(table.committed(session, path, attempt))
+                way, allows = self._commit(session, path, block, rows, ways)
+            return replace(_delivery(table.committed(session, path, attempt)), way=way, allows=allows)
         except OlstonError:
             raise
         except Exception as error:
             raise_if_full(path or self._output, error)
             raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
+
+    def _commit(self, session: SparkSession, path: str, block: Block, rows: Operand, ways: Sequence[Way]) -> Altered:
+        if block.kind == BASE:
+            self._overwrite(session, rows.rows, path)
+            return OVERWRITE, None
+        if block.kind == MONOTONE or rows.monotone:
+            self._append(rows.added(), path)
+            return APPEND, None
+        return self._change(session, path, block, rows, ways)
 
     def _append(self, rows: DataFrame, path: str) -> None:
         rows.write.format("delta").mode("append").option(_IN_PLACE, "true").save(path)
@@ -183,22 +198,34 @@ class Published:
                 writer = writer.option("replaceWhere", "true")
         writer.save(path)
 
-    def _change(self, session: SparkSession, path: str, block: Block, given: Operand) -> None:
-        """Deliver a delta with deletions: in place if every row it adds takes the place of one it deletes, and no other
-        row there has its key: where different snapshots met, a key may have several."""
+    def _change(self, session: SparkSession, path: str, block: Block, given: Operand, ways: Sequence[Way]) -> Altered:
+        """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
         if is_strong(block.kind):
             delta = given
         else:
             delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
         key = key_columns(self._key or (), held.columns)
-        if key and self._only_changes(delta, key) and _are_alone(held, delta, key):
-            if delta is given:
-                _refuse_missing(held, delta)
-            self._merge(session, path, delta, key)
-        else:
-            changed = bag.apply(held, delta.rows, small=delta.small, label=delta.label)
+        allows: Way | None = None
+        for way in ways if key else ():
+            if way == REWRITE:
+                break
+            allows = allows or alter.allowed(held, delta, key)
+            if CHANGING.index(way) >= CHANGING.index(allows):
+                alter.merge(session, path, delta, key, insert=way == UPSERT)
+                return way, allows
+        self._rewrite(session, path, held, delta)
+        return REWRITE, allows
+
+    def _rewrite(self, session: SparkSession, path: str, held: DataFrame, delta: Operand) -> None:
+        """Write the table without what changed, of a partitioned one only the partitions that are touched."""
+        touched = alter.touched_partitions(session, path, delta)
+        before = held if touched is None else held.where(touched)
+        changed = bag.apply(before, delta.rows, small=delta.small, label=delta.label)
+        if touched is None:
             self._overwrite(session, changed, path)
+        else:
+            changed.write.format("delta").mode("overwrite").option("replaceWhere", touched).save(path)
 
     def _strong(self, held: DataFrame, block: Block, given: Operand) -> DataFrame:
         """A weak delta as a strong one, by what the table holds: the user's columns only."""
@@ -209,28 +236,6 @@ class Published:
                 "base or a strong delta."
             )
         return weak.strengthened(held, given)
-
-    def _only_changes(self, delta: Operand, key: Sequence[str]) -> bool:
-        """Whether every key that the delta adds is one that it deletes."""
-        added, deleted = delta.rows.where(f"{WEIGHT} > 0"), delta.rows.where(f"{WEIGHT} < 0")
-        return anti(added, deleted, list(key), delta.small).isEmpty()
-
-    def _merge(self, session: SparkSession, path: str, delta: Operand, key: Sequence[str]) -> None:
-        """Change or delete rows by key."""
-        from delta.tables import DeltaTable
-        from pyspark.sql import functions as F
-
-        columns = bag.identity(delta.rows)
-        old, new = delta.rows.where(f"{WEIGHT} < 0"), delta.rows.where(f"{WEIGHT} > 0")
-        names = [f"{PREFIX}k{i}" for i in range(len(key))]
-        keys = old.select(*[col(c).alias(n) for c, n in zip(key, names, strict=True)])
-        values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(f"{_NEW}there"))
-        pairs = conjunction(col(n).eqNullSafe(col(_NEW + c)) for c, n in zip(key, names, strict=True))
-        changes = keys.join(values, pairs, "left")
-        same = conjunction(_of("t", c).eqNullSafe(_of("s", n)) for c, n in zip(key, names, strict=True))
-        merge = DeltaTable.forPath(session, path).alias("t").merge(few(changes, delta.small).alias("s"), same)
-        merge = merge.whenMatchedDelete(_of("s", f"{_NEW}there").isNull())
-        merge.whenMatchedUpdate(set={_quoted(c): _of("s", _NEW + c) for c in columns}).execute()
 
     def _made(self, session: SparkSession) -> str:
         """Where the table lies. One with a name or clustering is made first; any other by its first delivery."""
@@ -245,58 +250,23 @@ class Published:
         builder = DeltaTable.createIfNotExists(session)
         builder = builder.tableName(name) if name is not None else builder.location(str(path))
         builder = builder.addColumns(self._store.schemas.public(self._output)).property(_IN_PLACE, "true")
-        (builder.clusterBy(*map(_quoted, cluster_by)) if cluster_by else builder).execute()
+        (builder.clusterBy(*map(alter.quoted, cluster_by)) if cluster_by else builder).execute()
         return str(self.path(session))
 
     def _cluster(self, session: SparkSession, path: str) -> None:
         """Cluster the table as declared, if it is not and can be."""
-        wanted, place = self._publication.cluster_by, f"delta.{_quoted(path)}"
+        wanted, place = self._publication.cluster_by, f"delta.{alter.quoted(path)}"
         if not wanted or not set(wanted) <= set(session.read.format("delta").load(path).columns):
             return
         (found,) = session.sql(f"DESCRIBE DETAIL {place}").select("clusteringColumns").collect()
         if [c.strip("`") for c in found[0]] != list(wanted):
-            session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(_quoted, wanted))})")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _of(alias: str, name: str) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.col(f"{alias}.{_quoted(name)}")
-
-
-def _are_alone(held: DataFrame, delta: Operand, key: Sequence[str]) -> bool:
-    """Whether each key that changes has one row there, which goes, and at most one that comes."""
-    from pyspark.sql import functions as F
-
-    there = semi(held, delta.rows.where(f"{WEIGHT} < 0"), key, delta.small)
-
-    def counted(rows: DataFrame, come: Column, gone: Column, had: Column) -> DataFrame:
-        counts = {f"{PREFIX}come": come, f"{PREFIX}gone": gone, f"{PREFIX}had": had}
-        return rows.select(*map(col, key), *[n.cast("bigint").alias(name) for name, n in counts.items()])
-
-    zero, weight = F.lit(0), col(WEIGHT)
-    both = bag.union(
-        counted(delta.rows, F.greatest(weight, zero), F.greatest(-weight, zero), zero),
-        counted(there, zero, zero, F.lit(1)),
-    )
-    sums = both.groupBy(*map(col, key)).agg(*[F.sum(c).alias(c) for c in both.columns[len(key) :]])
-    return sums.where(f"{PREFIX}come > 1 OR {PREFIX}gone <> 1 OR {PREFIX}had <> 1").isEmpty()
-
-
-def _refuse_missing(held: DataFrame, delta: Operand) -> None:
-    """An error unless every row deleted is there."""
-    old = delta.rows.where(f"{WEIGHT} < 0")
-    missing = anti(old, semi(held, old, bag.identity(old), delta.small), bag.identity(old), delta.small)
-    for row in missing.limit(1).collect():
-        raise BlockError(f"{delta.label} deletes a row that is not there: {row.asDict()}", code=bag.MISSING)
+            session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(alter.quoted, wanted))})")
 
 
 def _delivery(commit: table.Commit) -> Delivery:
     said: Mapping[str, Any] = commit.metadata
+    before = said.get("held")
+    held = commit.rows if commit.whole else None if before is None else before + commit.more
     return Delivery(
         said["delivery"],
         commit.version,
@@ -307,4 +277,5 @@ def _delivery(commit: table.Commit) -> Delivery:
         said.get("now", 0),
         said.get("delivered_at", 0),
         commit.rows,
+        held,
     )

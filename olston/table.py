@@ -23,22 +23,26 @@ if TYPE_CHECKING:
 
 _LAST = "spark.databricks.delta.lastCommitVersionInSession"
 _ATTEMPT, _NUMBER = "attempt", "delivery"
+_ALL = ("[]", '["true"]', "true")
 _VERSION = re.compile(r"\d{20}\.json")
 
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a Delta table, as its log tells it; `weights` are the least and the greatest, where known.
+    """One version of a Delta table, as its log tells it: how many rows were written, and how many more there are since.
 
-    `changes`: it added or removed rows; tidying up and settings do not.
+    `whole`: what was written is all there is. `weights` are the least and the greatest, where known. `changes`: it added or removed rows; tidying up and settings
+    do not.
     """
 
     version: int
     rows: int
+    more: int
     bytes: int
     weights: tuple[int, int] | None
     metadata: Mapping[str, Any]
     changes: bool = False
+    whole: bool = False
 
 
 def within(session: SparkSession, rows: DataFrame) -> DataFrame:
@@ -161,22 +165,37 @@ def committed(session: SparkSession, path: str, attempt: str) -> Commit:
 
 def read_back(session: SparkSession, path: str, version: int) -> Commit:
     """Version `version` of the table at `path`, from its log."""
-    rows, size, changes = 0, 0, False
+    written: dict[str, int] = {}
+    more, size, changes, whole = 0, 0, False, False
     weights: list[int | None] = []
     metadata: dict[str, Any] = {}
+    marked = set[str]()
     for line in filesystem.text(session, f"{path}/_delta_log/{version:020d}.json").splitlines():
         action = json.loads(line)
         changes |= any(action.get(kind, {}).get("dataChange", False) for kind in ("add", "remove"))
         if "add" in action:
             size += action["add"]["size"]
             stats = json.loads(action["add"].get("stats") or "{}")
-            rows += stats.get("numRecords", 0)
+            written[action["add"]["path"]] = stats.get("numRecords", 0)
+            more += _there(action["add"])
             weights += [stats.get(end, {}).get(WEIGHT) for end in ("minValues", "maxValues")]
+        elif "remove" in action:
+            marked.add(action["remove"]["path"])  # a file that comes back lost rows by a deletion vector
+            more -= _there(action["remove"])
         elif "commitInfo" in action:
             metadata = _metadata(action["commitInfo"].get("userMetadata"))
+            about = action["commitInfo"].get("operationParameters") or {}
+            whole = about.get("mode") == "Overwrite" and about.get("predicate", "[]") in _ALL
     known = [w for w in weights if w is not None]
     extremes = (min(known), max(known)) if known and len(known) == len(weights) else None
-    return Commit(version, rows, size, extremes, metadata, changes)
+    rows = sum(n for file, n in written.items() if file not in marked)
+    return Commit(version, rows, more, size, extremes, metadata, changes, whole)
+
+
+def _there(file: Mapping[str, Any]) -> int:
+    """The rows of a file that a reader sees."""
+    records = json.loads(file.get("stats") or "{}").get("numRecords", 0)
+    return int(records - (file.get("deletionVector") or {}).get("cardinality", 0))
 
 
 def _taken(session: SparkSession, path: str, series: str, number: int, attempt: str) -> StoreError:

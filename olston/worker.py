@@ -12,6 +12,7 @@ from olston.feed import Feed
 from olston.operators.columns import View
 from olston.provenance import Provenance
 from olston.published import Published
+from olston.scheduler.ways import FEED, Way
 from olston.session import Sessions
 from olston.step import Inline, Step, Stored, describe, operand, run
 from olston.store import Store
@@ -28,14 +29,24 @@ class Handover:
     digest: str
     said: Mapping[str, int]
     """What the commit also says."""
+    ways: tuple[Way, ...] = ()
+    """The ways to deliver it, the cheapest first."""
+    held: int | None = None
+    """How many rows the consumer holds before, where that is known."""
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """What came of a delivery: the version of the published table, none of a feed, and the rows written for it."""
+    """What came of a delivery: the version of the published table, none of a feed, and the rows written for it.
+
+    `held` is how many there are since, if known, and `allows` what was found possible, if that was looked at.
+    """
 
     version: int | None
     rows: float
+    way: Way
+    held: int | None = None
+    allows: Way | None = None
 
 
 class Work(Protocol):
@@ -83,13 +94,14 @@ class Worker:
                 Feed(self.store, output).deliver(
                     session, source, handover.content, handover.number, attempt, handover.digest, handover.said
                 )
-                return Delivered(None, source.block.rows)
+                return Delivered(None, source.block.rows, FEED)
             rows = operand(self.store, session, source, View.PUBLIC)
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
-                handover.said,
+                handover.said, ways=handover.ways, held=handover.held,
             )  # fmt: skip
-            return Delivered(made.version, made.rows)
+            assert made.way is not None
+            return Delivered(made.version, made.rows, made.way, made.held, made.allows)
 
     def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
         if output is not None and disown:

@@ -12,7 +12,8 @@ from olston.operators.operator import Operator
 from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, WeakDelta
 from olston.scheduler.cost import CostModel
 from olston.scheduler.network import Network, Output, Recompute, Variant
-from olston.scheduler.price import FREE, DeliveryPriced, Priced
+from olston.scheduler.price import FREE, Priced
+from olston.scheduler.ways import DeliveryPriced
 from olston.widgets.union import Union
 from olston.widgets.widget import Policy, Widget
 from olston.workflow import Workflow
@@ -31,11 +32,16 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
     return Network(
         {name: tuple(p.input for p in c.pathways) for name, c in workflow.channels.items()},
         tuple(variants),
-        {name: Output(name, o.accepts, DeliveryPriced(name, model)) for name, o in workflow.outputs.items()},
+        {name: Output(name, o.accepts, _delivery(workflow, name, model)) for name, o in workflow.outputs.items()},
         tuple(workflow.staleness),
         tuple(workflow.inconsistency),
         wary=True,
     )
+
+
+def _delivery(workflow: Workflow, output: str, model: CostModel) -> DeliveryPriced:
+    keyed, feed = bool(workflow.channels[output].key), workflow.outputs[output].feed
+    return DeliveryPriced(output, model, keyed=keyed, feed=feed)
 
 
 def _variants(widget: Widget, model: CostModel, drifting: Collection[str]) -> Iterator[Variant]:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from olston.block import Kind
 from olston.operators.estimate import UNKNOWN, Statistics, Work
 
 
@@ -64,17 +63,26 @@ class CostModel:
                 found = replace(found, **self.variants[key])
         return found
 
-    def delivering(self, output: str, kind: Kind) -> Rates:
-        """The rates of handing a block of `kind` to the consumer of `output`."""
-        return replace(self.delivery, **self.variants.get((delivery_to(output), kind), {}))
+    def delivering(self, output: str, way: str) -> Rates:
+        """The rates of handing a block to the consumer of `output` in a certain way."""
+        return replace(several(self.delivery, way), **self.variants.get((delivery_to(output), way), {}))
 
     def of(self, widget: str) -> Statistics:
         return self.statistics.get(widget, UNKNOWN)
 
 
 def delivery_to(output: str) -> str:
-    """What deliveries to `output` are called among widgets; their variants are the kinds delivered."""
+    """What deliveries to `output` are called among widgets; their variants are the ways of `olston.scheduler.ways`."""
     return f"→ {output}"
+
+
+def several(rates: Rates, variant: str) -> Rates:
+    """`rates` for a variant that starts several jobs."""
+    return replace(rates, start=rates.start * _JOBS.get(variant, 1.0))
+
+
+_JOBS = {"merge": 2.5, "upsert": 2.5}
+"""A look at the table and a MERGE, which itself runs two jobs, over one job."""
 
 
 ENGINE = CostModel(delivery=PRIORS, overlays=True)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from olston.operators.estimate import Statistics
 from olston.operators.operator import Operator
-from olston.scheduler.cost import CostModel, Rates
+from olston.scheduler.cost import CostModel, Rates, several
 from olston.scheduler.fit import Matrix, Vector, alike, fit, independent
 from olston.scheduler.outcome import Key, Outcome
 from olston.scheduler.selectivity import statistics_of
@@ -95,7 +95,7 @@ class Learner:
         for key, outcomes in own.items():
             weighted = _weighted(outcomes)
             converter = outcomes[-1][1].converter
-            belief, precision = (machine, _ALONE) if converter else (general, _VARIANT)
+            belief, precision = (several(machine, key[1]), _ALONE) if converter else (general, _VARIANT)
             factors = _apart(_factors(belief, weighted, precision), len(weighted))
             rates[key] = _named(scaled(belief, factors))
         operators = {key: self._operators[key] for key in own if key in self._operators}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from olston.block import Block, Kind, is_delta
+from olston.block import Block
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operator import Operator
 from olston.scheduler.cost import CostModel, Rates, delivery_to
 from olston.scheduler.network import Network
+from olston.scheduler.ways import DeliveryPriced
 
 FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -47,37 +48,6 @@ class Priced:
         if not self.free:
             self.rates = model.rates(self.widget, self.operator.name, converter=self.converter)
         self.statistics = model.of(self.widget)
-
-
-class DeliveryPriced:
-    """The price of handing blocks to the consumer of `output`, by their kind."""
-
-    __slots__ = ("_by_kind", "_model", "output")
-
-    def __init__(self, output: str, model: CostModel) -> None:
-        self.output = output
-        self.follow(model)
-
-    def __call__(self, block: Block) -> float:
-        return self.rates(block.kind).cost(self.work(block))
-
-    def rates(self, kind: Kind) -> Rates:
-        found = self._by_kind.get(kind)
-        if found is None:
-            found = self._by_kind[kind] = self._model.delivering(self.output, kind)
-        return found
-
-    def work(self, block: Block) -> Work:
-        """What is to be done to hand over `block`."""
-        rows = block.rows
-        if is_delta(block.kind):
-            return Work(delta=rows, written=(rows,))
-        return Work(base=rows, written=(rows,), overlay=block.overlay)
-
-    def follow(self, model: CostModel) -> None:
-        """Take the rates of `model` from now on."""
-        self._model = model
-        self._by_kind: dict[Kind, Rates] = {}
 
 
 def prices(network: Network) -> dict[str, list[Priced | DeliveryPriced]]:

@@ -66,7 +66,7 @@ class Pretended:
         if handover.number != len(before) + 1:
             raise StoreError(f"{handover.output}: delivery {handover.number} was made by another.", code="NUMBER_TAKEN")
         before.append(Held(handover.number, handover.content, attempt, handover.digest))
-        return Delivered(len(before) - 1, handover.source.block.rows)
+        return Delivered(len(before) - 1, handover.source.block.rows, handover.ways[0])
 
     def held(self, output: str) -> Held:
         return self.delivered[output][-1]

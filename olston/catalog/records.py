@@ -88,6 +88,10 @@ class DeliveryRecord(SQLModel, table=True):
     digest: str
     delivered_at: int = _moment()
     version: int | None = None
+    rows: int | None = Field(default=None, sa_type=BigInteger)
+    """How many the consumer holds since, where that is known."""
+    allows: str | None = None
+    """The first of MERGE, UPSERT and REWRITE that was found possible when a delta was last looked at."""
 
 
 class PlanRecord(SQLModel, table=True):

@@ -104,7 +104,7 @@ class Bench:
 
     def measure(self, name: str, operands: tuple[Stored, ...], kind: str, base: int, delta: int) -> tuple[Stored, ...]:
         step = self.step(name, operands, kind, None if kind == BASE else T(1))
-        seconds, own = [], []
+        seconds, own = list[float](), list[float]()
         made: tuple[Stored, ...] = ()
         while len(seconds) < self.repeat and sum(seconds) < ENOUGH:
             started, busy = time.perf_counter(), time.thread_time()

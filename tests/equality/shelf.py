@@ -46,7 +46,7 @@ class Shelf(Store):
             new = self._frame(rows.sparkSession, written.subList(before, before + count), rows.schema)
             found = [row[0] for row in new.select(col(WEIGHT)).collect()]
             weights = min(found), max(found)
-        return Commit(0, count, count, weights, {})
+        return Commit(0, count, count, count, weights, {})
 
     def _load(self, session: SparkSession, name: str) -> DataFrame:
         return self._frame(session, *self._tables[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from olston.operators.columns import DELETED, WEIGHT
 from olston.operators.operand import Operand
 from olston.provenance import Provenance
 from olston.published import Delivery, Published
+from olston.scheduler.ways import CHANGING, Way
 from tests.lake import Lake, at_once, bag, bag_of
 
 if TYPE_CHECKING:
@@ -67,10 +69,22 @@ class Consumer:
             frame = self.lake.frame(self.output, rows, "" if kind == BASE else f"{DELETED} boolean")
         return Operand(frame, kind, 1000, f"{self.output}: {kind}, made by test.step")
 
-    def deliver(self, kind: Kind, rows: Any, number: int, *, attempt: str | None = None, own: Any = None) -> Delivery:
+    def deliver(
+        self,
+        kind: Kind,
+        rows: Any,
+        number: int,
+        *,
+        attempt: str | None = None,
+        own: Any = None,
+        ways: tuple[Way, ...] = CHANGING,
+    ) -> Delivery:
         session = own or self.lake.session
-        given = self.operand(kind, rows)
-        return self.table.deliver(session, self.block(kind, number), given, T(number), number, attempt or new_attempt())
+        given, held = self.operand(kind, rows), self.table.held(session)
+        return self.table.deliver(
+            session, self.block(kind, number), given, T(number), number, attempt or new_attempt(),
+            ways=ways, held=held.held if held else 0,
+        )  # fmt: skip
 
     def rows(self) -> Any:
         return bag_of(self.table.read(self.lake.session))
@@ -147,9 +161,52 @@ def test_a_table_with_a_key_is_changed_in_place(lake: Lake) -> None:
     assert consumer.last_operation() == "MERGE"
     assert consumer.rows() == bag(("a", 9, None), ("b", 5, "v"))
 
-    consumer.deliver(REPLACE, [("b", 6, "v", False), (None, 1, "n", False), ("q", None, None, True)], 5)
-    assert consumer.last_operation() == "WRITE", "a key is new"
+    made = consumer.deliver(REPLACE, [("b", 6, "v", False), (None, 1, "n", False), ("q", None, None, True)], 5)
+    assert (made.way, made.allows, made.held) == ("upsert", "upsert", 3), "a key is new"
+    assert consumer.last_operation() == "MERGE"
     assert consumer.rows() == bag(("a", 9, None), ("b", 6, "v"), (None, 1, "n"))
+
+
+@pytest.mark.parametrize("way", CHANGING)
+def test_each_way_gives_the_same_table(lake: Lake, spark: SparkSession, way: Way) -> None:
+    wf = ol.Workflow("w")
+    wf.output(wf.source("s", "url string, n int, `a.b` string", key="url").map("o", lambda df: df, key="url"))
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/{way}", wf), "o")
+    consumer.deliver(BASE, [("a", 1, "x"), ("b", 2, None), (None, 3, "z"), ("d", 4, "w")], 1)
+    changes = {("a", 1, "x"): -1, ("a", 9, None): 1, (None, 3, "z"): -1}
+    made = consumer.deliver(DELTA, changes, 2, ways=(way,))
+    assert (made.way, made.held) == (way, 3)
+    assert consumer.rows() == bag(("a", 9, None), ("b", 2, None), ("d", 4, "w"))
+    new = {("d", 4, "w"): -1, ("d", None, "w"): 1, ("e'\\`", 5, "e"): 1, (None, None, None): 1}
+    made = consumer.deliver(DELTA, new, 3, ways=(way, "rewrite"))
+    assert made.way == ("rewrite" if way == "merge" else way), "a MERGE without insertions does not do"
+    assert made.allows == (None if way == "rewrite" else "upsert"), "who rewrites does not look"
+    assert made.held == 5
+    assert consumer.rows() == bag(
+        ("a", 9, None), ("b", 2, None), ("d", None, "w"), ("e'\\`", 5, "e"), (None, None, None)
+    )
+    made = consumer.deliver("Δ⁺", {("f", 6, "f"): 1}, 4, ways=(way,))
+    assert (made.way, made.held, made.rows) == ("append", 6, 1)
+    with pytest.raises(BlockError, match="deletes a row that is not there"):
+        consumer.deliver(DELTA, {("f", 7, "f"): -1, ("f", 8, "f"): 1}, 5, ways=(way,))
+
+
+def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(lake: Lake, spark: SparkSession) -> None:
+    wf = ol.Workflow("w")
+    rows = wf.source("s", "day date, `a.b` string, n int").map("parted", lambda df: df)
+    wf.output(rows, table="shop.parted")
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/parted", wf), "parted")
+    spark.sql("CREATE TABLE shop.parted (day date, `a.b` string, n int) USING delta PARTITIONED BY (day, `a.b`)")
+    first, other = date(2024, 1, 1), date(2024, 1, 2)
+    held = [(first, "it's \\ `x`", 1), (first, "it's \\ `x`", 1), (first, None, 2), (other, "y", 3), (None, "y", 4)]
+    consumer.deliver(BASE, held, 1)
+    files = set(spark.table("shop.parted").where("n = 3").inputFiles())
+    made = consumer.deliver(DELTA, {(first, "it's \\ `x`", 1): -1, (first, None, 2): -1, (None, "z", 5): 1}, 2)
+    assert (made.way, made.held) == ("rewrite", 4)
+    assert consumer.rows() == bag((first, "it's \\ `x`", 1), (other, "y", 3), (None, "y", 4), (None, "z", 5))
+    assert files == set(spark.table("shop.parted").where("n = 3").inputFiles())
+    assert made.rows == 2, "one row stayed in its partition, one is new"
+    spark.sql("DROP TABLE shop.parted")
 
 
 def test_where_a_key_has_several_rows_only_the_deleted_one_goes(lake: Lake, spark: SparkSession) -> None:
@@ -160,7 +217,8 @@ def test_where_a_key_has_several_rows_only_the_deleted_one_goes(lake: Lake, spar
     consumer.deliver(BASE, [("a", 1, "x"), ("b", 2, "x"), ("b", 3, "x")], 1)
     consumer.deliver(DELTA, {("b", 2, "x"): -1, ("b", 9, "y"): 1}, 2)
     assert consumer.rows() == bag(("a", 1, "x"), ("b", 3, "x"), ("b", 9, "y"))
-    consumer.deliver(REPLACE, [("b", 4, "z", False)], 3)
+    made = consumer.deliver(REPLACE, [("b", 4, "z", False)], 3)
+    assert (made.way, made.allows) == ("rewrite", "rewrite")
     assert consumer.rows() == bag(("a", 1, "x"), ("b", 4, "z"))
 
 

@@ -1,0 +1,129 @@
+"""Bringing a delta with deletions to a published table, in one commit: by a MERGE on its key, or by rewriting it.
+
+A MERGE is right only where each key that changes has one row, which goes, and at most one that comes: where different
+snapshots met, a key may have several. So the table is looked at first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from olston.errors import BlockError
+from olston.operators import bag
+from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, semi
+from olston.operators.operand import Operand
+from olston.scheduler.ways import MERGE, REWRITE, UPSERT, Way
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_NEW = f"{PREFIX}new_"
+_COME, _GONE, _HAD, _MISSING = (f"{PREFIX}{what}" for what in ("come", "gone", "had", "missing"))
+MOST_PARTITIONS = 500
+"""Partitions that are replaced one by one; beyond, the whole table is."""
+
+
+def allowed(held: DataFrame, delta: Operand, key: Sequence[str]) -> Way:
+    """The first of MERGE, UPSERT and REWRITE that is right for `delta`; an error if it deletes what is not there."""
+    from pyspark.sql import functions as F
+
+    weight, zero = col(WEIGHT), F.lit(0)
+    there = semi(held, delta.rows, key, delta.small)
+    columns = bag.identity(delta.rows)
+
+    def counted(rows: DataFrame, come: Column, gone: Column, had: Column) -> DataFrame:
+        counts = {_COME: come, _GONE: gone, _HAD: had}
+        return rows.select(*map(col, columns), *[n.cast("bigint").alias(name) for name, n in counts.items()])
+
+    both = bag.union(
+        counted(delta.rows, F.greatest(weight, zero), F.greatest(-weight, zero), zero),
+        counted(there, zero, zero, F.lit(1)),
+    )
+    rows = both.groupBy(*map(col, columns)).agg(*[F.sum(c).alias(c) for c in (_COME, _GONE, _HAD)])
+    rows = rows.withColumn(_MISSING, col(_GONE) > col(_HAD))
+    keys = rows.groupBy(*map(col, key)).agg(
+        *[F.sum(c).alias(c) for c in (_COME, _GONE, _HAD)], F.max(_MISSING).alias(_MISSING)
+    )
+    several = (col(_COME) > 1) | (col(_GONE) > 1) | (col(_GONE) != col(_HAD))
+    found = keys.agg(
+        F.max(_MISSING).alias("missing"), F.max(several).alias("several"), F.max(col(_HAD) == 0).alias("new")
+    ).first()
+    assert found is not None
+    if found["missing"]:
+        _refuse_missing(held, delta)
+    return REWRITE if found["several"] else UPSERT if found["new"] else MERGE
+
+
+def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], *, insert: bool) -> None:
+    """Change or delete rows by key, and `insert` those of new keys."""
+    from delta.tables import DeltaTable
+    from pyspark.sql import functions as F
+
+    columns = bag.identity(delta.rows)
+    touched = delta.rows if insert else delta.rows.where(f"{WEIGHT} < 0")
+    new = delta.rows.where(f"{WEIGHT} > 0")
+    names = [f"{PREFIX}k{i}" for i in range(len(key))]
+    keys = touched.select(*[col(c).alias(n) for c, n in zip(key, names, strict=True)]).distinct()
+    values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(f"{_NEW}there"))
+    pairs = conjunction(col(n).eqNullSafe(col(_NEW + c)) for c, n in zip(key, names, strict=True))
+    changes = keys.join(values, pairs, "left")
+    same = conjunction(_of("t", c).eqNullSafe(_of("s", n)) for c, n in zip(key, names, strict=True))
+    merging = DeltaTable.forPath(session, path).alias("t").merge(few(changes, delta.small).alias("s"), same)
+    there = _of("s", f"{_NEW}there")
+    rows: dict[str, str | Column] = {quoted(c): _of("s", _NEW + c) for c in columns}
+    merging = merging.whenMatchedDelete(there.isNull()).whenMatchedUpdate(set=rows)
+    (merging.whenNotMatchedInsert(there.isNotNull(), rows) if insert else merging).execute()
+
+
+def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str | None:
+    """The condition on the partitions that `delta` changes; `None` if there are none, or so many that it does not pay.
+
+    A column is compared as text where that says all of it.
+    """
+    partitioned = _partition_columns(session, path)
+    if not partitioned:
+        return None
+    values = delta.rows.select(*map(col, partitioned)).distinct()
+    found = values.selectExpr(*[f"CAST({quoted(c)} AS string)" for c in partitioned]).limit(MOST_PARTITIONS + 1)
+    rows = found.collect()
+    if not 0 < len(rows) <= MOST_PARTITIONS:
+        return None
+    types = {f.name: f.dataType.simpleString() for f in delta.rows.schema.fields}
+    return " OR ".join(
+        "(" + " AND ".join(_is(c, types[c], value) for c, value in zip(partitioned, row, strict=True)) + ")"
+        for row in rows
+    )
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _is(column: str, type_: str, value: str | None) -> str:
+    if value is None:
+        return f"{quoted(column)} IS NULL"
+    text = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{quoted(column)} = CAST('{text}' AS {type_})"
+
+
+def _partition_columns(session: SparkSession, path: str) -> list[str]:
+    jvm: Any = session._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
+    columns = log.unsafeVolatileSnapshot().metadata().partitionColumns()
+    return [columns.apply(i) for i in range(columns.length())]
+
+
+def _of(alias: str, name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(f"{alias}.{quoted(name)}")
+
+
+def _refuse_missing(held: DataFrame, delta: Operand) -> None:
+    """Say a row that is deleted and not there, or not as often."""
+    old = delta.rows.where(f"{WEIGHT} < 0")
+    columns = bag.identity(old)
+    missing = anti(old, semi(held, old, columns, delta.small), columns, delta.small)
+    for row in (*missing.limit(1).collect(), *old.limit(1).collect()):
+        raise BlockError(f"{delta.label} deletes a row that is not there: {row.asDict()}", code=bag.MISSING)

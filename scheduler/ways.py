@@ -1,0 +1,92 @@
+"""The ways to hand a block to a consumer, each with its price (DESIGN 4).
+
+A base takes the place of what a table holds, and rows that are only added are appended. A delta with deletions is
+brought to a table by a MERGE that only changes and deletes, by one that also inserts, or by rewriting the table without
+what changed; of those that the data allow, by the one that is cheapest for the size of the table.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from olston.block import BASE, MONOTONE, Block
+from olston.operators.estimate import Work
+from olston.scheduler.cost import CostModel, Rates
+
+Way: TypeAlias = Literal["overwrite", "append", "merge", "upsert", "rewrite", "feed"]
+
+OVERWRITE: Way = "overwrite"
+APPEND: Way = "append"
+MERGE: Way = "merge"
+UPSERT: Way = "upsert"
+REWRITE: Way = "rewrite"
+FEED: Way = "feed"
+
+CHANGING: tuple[Way, ...] = (MERGE, UPSERT, REWRITE)
+"""How a delta with deletions can be brought to a table: what allows one of these also allows those after it."""
+AGAIN = 16
+"""What the data allow is looked for at every so many deliveries although the last look found that it would not pay."""
+
+
+class DeliveryPriced:
+    """The price of handing blocks to the consumer of `output`: that of the cheapest way.
+
+    `held` is about how many rows the table has, `allows` what was possible when a delta with deletions was last looked
+    at.
+    """
+
+    __slots__ = ("_model", "_rates", "allows", "feed", "held", "keyed", "output")
+
+    def __init__(self, output: str, model: CostModel, *, keyed: bool = False, feed: bool = False) -> None:
+        self.output, self.keyed, self.feed = output, keyed, feed
+        self.stand(0.0, None)
+        self.follow(model)
+
+    def __call__(self, block: Block) -> float:
+        return min(self.cost(block, way) for way in self._possible(block, self.allows))
+
+    def ways(self, block: Block, *, afresh: bool = False) -> tuple[Way, ...]:
+        """The ways to hand over `block`, the cheapest first; `afresh` also those that the last look did not allow."""
+        possible = self._possible(block, MERGE if afresh else self.allows)
+        return tuple(sorted(possible, key=lambda way: self.cost(block, way)))
+
+    def cost(self, block: Block, way: Way) -> float:
+        return self.rates(way).cost(self.work(block, way))
+
+    def rates(self, way: Way) -> Rates:
+        found = self._rates.get(way)
+        if found is None:
+            found = self._rates[way] = self._model.delivering(self.output, way)
+        return found
+
+    def work(self, block: Block, way: Way) -> Work:
+        """What is to be done to hand over `block`; MERGEs look at what the table has of the keys before."""
+        rows, held = block.rows, self.held
+        if way == OVERWRITE:
+            return Work(base=rows, written=(rows,), overlay=block.overlay)
+        if way == MERGE:
+            return Work(base=3 * held, delta=rows, written=(rows,))
+        if way == UPSERT:
+            return Work(base=3 * held, delta=rows, shuffled=held, written=(rows,))
+        if way == REWRITE:
+            return Work(base=2 * held, delta=rows, written=(held + rows,))
+        return Work(delta=rows, written=(rows,)) if way == APPEND else Work()
+
+    def stand(self, held: float, allows: str | None) -> None:
+        """Take it that the table has `held` rows, and that its data allow what they did when last looked at."""
+        self.held = held
+        self.allows = next((way for way in CHANGING if way == allows), MERGE)
+
+    def follow(self, model: CostModel) -> None:
+        """Take the rates of `model` from now on."""
+        self._model = model
+        self._rates: dict[Way, Rates] = {}
+
+    def _possible(self, block: Block, allows: Way) -> tuple[Way, ...]:
+        if self.feed:
+            return (FEED,)
+        if block.kind == BASE:
+            return (OVERWRITE,)
+        if block.kind == MONOTONE:
+            return (APPEND,)
+        return CHANGING[CHANGING.index(allows) :] if self.keyed else (REWRITE,)

@@ -32,10 +32,14 @@ from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.content import Content
 from olston.fuse import step_of, unwritten
 from olston.operators.estimate import UNKNOWN
+from olston.operators.operand import Operand
 from olston.operators.operator import Operator
 from olston.provenance import Provenance
+from olston.published import Published
 from olston.scheduler.compile import compile_workflow
+from olston.scheduler.cost import ENGINE
 from olston.scheduler.plan import Invocation
+from olston.scheduler.ways import APPEND, CHANGING, REWRITE, UPSERT, DeliveryPriced, Way
 from olston.step import Step, Stored, linked, rows, run
 from olston.store import Store
 
@@ -111,6 +115,7 @@ class Bench:
             made = run(self.store, self.session, step, new_attempt())
             seconds.append(time.perf_counter() - started)
             own.append(time.thread_time() - busy)
+        print(f"    {name:<36}{base:>12,}{delta or '':>12}{median(seconds):>9.2f}", flush=True)
         work = step.operator.estimate([o.block for o in operands], UNKNOWN)
         written = float(sum(m.block.rows for m in made))
         self.measured.append(
@@ -253,37 +258,62 @@ def overlays(bench: Bench, sources: Sources, deltas: list[int]) -> None:
     print(f"  folding {fold:.2f} s, {fold / write:.2f} of writing the table")
 
 
-def publishing(bench: Bench, sources: Sources, count: int) -> None:
-    """The ways to bring changes to a published table, as ratios to rewriting it."""
-    from delta.tables import DeltaTable
+class Table:
+    """A published table with a key, and deliveries to it."""
 
-    session, rows_ = bench.session, min(sources.base, 1_000_000)
-    path = bench.store.path("publishing")
-    table = session.range(rows_).selectExpr("id AS k", "concat('value ', id) AS v", "id % 7 AS w")
-    table.write.format("delta").option("delta.enableDeletionVectors", "true").save(path)
-    changed = session.range(0, rows_, max(1, rows_ // count)).selectExpr("id AS k", "'new' AS v", "1L AS w")
-    new = session.range(rows_, rows_ + count).selectExpr("id AS k", "'new' AS v", "1L AS w")
-    target = DeltaTable.forPath(session, path).alias("t")
+    def __init__(self, bench: Bench, name: str, rows: int) -> None:
+        wf = ol.Workflow(name)
+        wf.output(wf.source("rows", "k bigint, v string, w bigint", key="k").map("out", lambda df: df, key="k"))
+        store = Store(bench.session, bench.store.path(name), wf)
+        self.session, self.rows, self.number = bench.session, rows, 0
+        self.price = DeliveryPriced("out", ENGINE, keyed=True)
+        self.price.stand(rows, None)
+        self.published = Published(store, "out")
+        table = self.session.range(rows).selectExpr("id AS k", "concat('value ', id) AS v", "id % 7 AS w")
+        self.deliver(BASE, table, rows, "overwrite")
 
-    def matched() -> None:
-        target.merge(changed.hint("broadcast").alias("s"), "t.k <=> s.k").whenMatchedUpdateAll().execute()
+    def deliver(self, kind: str, frame: Any, rows: int, way: Way) -> Block:
+        self.number += 1
+        source = None if kind == BASE else T(self.number - 1)
+        block = Block("out", kind, T(self.number), source, rows)
+        operand = Operand(frame, kind, rows * 50, "the delta")
+        made = self.published.deliver(
+            self.session, block, operand, T(self.number), self.number, new_attempt(), ways=(way,)
+        )
+        assert made.way == way
+        return block
 
-    def upsert() -> None:
-        source = changed.unionByName(new).alias("s")
-        target.merge(source, "t.k <=> s.k").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    def added(self, count: int) -> Any:
+        """New keys, others at every call."""
+        start = self.rows + self.number * count
+        return self.session.range(start, start + count).selectExpr("1L AS _weight", "id AS k", "'new' AS v", "1L AS w")
 
-    def rewrite() -> None:
-        held = session.read.format("delta").load(path)
-        kept = held.join(changed.select("k").hint("broadcast"), "k", "left_anti")
-        kept.unionByName(changed).write.format("delta").mode("overwrite").save(path)
+    def changed(self, count: int) -> Any:
+        """Scattered rows, as they are and as they will be."""
+        held = self.published.read(self.session).where(f"k % {max(1, self.rows // count)} = 0 AND k < {self.rows}")
+        old = held.selectExpr("-1L AS _weight", "k", "v", "w")
+        return old.union(held.selectExpr("1L AS _weight", "k", "concat('v', v) AS v", "w")).localCheckpoint()
 
-    def append() -> None:
-        new.write.format("delta").mode("append").save(path)
 
-    times = {f.__name__: _timed(f) for f in (rewrite, matched, upsert, append)}
-    print(f"\nchanging {count:,} scattered rows of {rows_:,}: ratios to rewriting the table")
-    for name, seconds in times.items():
-        print(f"  {name:<8} {seconds / times['rewrite']:5.2f}   ({seconds:.2f} s)")
+def publishing(bench: Bench, sizes: list[int], count: int) -> None:
+    """The ways to bring changes to a published table, as ratios to rewriting it, and as the priors say."""
+    for rows_ in sizes:
+        table = Table(bench, f"publishing{rows_}", rows_)
+        seconds, expected = dict[Way, float](), dict[Way, float]()
+        for way in (*CHANGING, APPEND):
+            took = []
+            for _ in range(bench.repeat + 1):  # the first one warms up
+                delta = table.added(count) if way == APPEND else table.changed(count)
+                if way == UPSERT:
+                    delta = delta.unionByName(table.added(count)).localCheckpoint()
+                started = time.perf_counter()
+                block = table.deliver(MONOTONE if way == APPEND else DELTA, delta, count, way)
+                took.append(time.perf_counter() - started)
+            seconds[way], expected[way] = median(took[1:]), table.price.cost(block, way)
+        print(f"\nchanging {count:,} scattered rows of {rows_:,}: ratios to rewriting the table, and as expected")
+        for way, found in seconds.items():
+            of, should = found / seconds[REWRITE], expected[way] / expected[REWRITE]
+            print(f"  {way:<8} {of:5.2f} {should:5.2f}   ({found:.2f} s)", flush=True)
 
 
 def fusing(bench: Bench, sources: Sources, count: int) -> None:
@@ -395,8 +425,9 @@ def main() -> int:
         network = compile_workflow(wf, drifting=store.schemas.drifting)
         bench = Bench(store, session, options.repeat, {v.name: v for v in network.variants})
         print(f"{os.cpu_count()} cores, Spark {session.version}; medians of {options.repeat}; warming up", flush=True)
-        warm = Sources(bench, 10_000)
-        variants(bench, warm, [100])
+        bench.repeat = 1
+        variants(bench, Sources(bench, 10_000), [100])
+        bench.repeat = options.repeat
         bench.measured.clear()
         bench.broken.clear()
         for base in bases:
@@ -404,7 +435,7 @@ def main() -> int:
             variants(bench, sources, deltas)
         report(bench)
         overlays(bench, sources, deltas)
-        publishing(bench, sources, min(deltas) * 10)
+        publishing(bench, [10**5, 10**6], min(deltas) * 10)
         fusing(bench, sources, min(deltas) * 10)
         rates = priors(bench)
         if options.write_priors:

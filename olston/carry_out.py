@@ -19,6 +19,7 @@ from olston.lease import Lease, LeaseLost
 from olston.outcomes import counted, outcomes
 from olston.planning import Planned
 from olston.scheduler.dispatch import Dispatch
+from olston.scheduler.explain import explain
 from olston.scheduler.network import Variant
 from olston.scheduler.plan import Invocation
 from olston.scheduler.ways import AGAIN, CHANGING, DeliveryPriced, Way
@@ -75,15 +76,23 @@ class Execution:
     def due(self) -> tuple[str, ...]:
         return self.planned.decision.due
 
-    def begin(self, db: Session, evidence: Mapping[str, Any]) -> None:
+    def begin(self, db: Session) -> None:
         """Record the plan."""
         decision = self.planned.decision
         db.add(
             PlanRecord(
                 id=self.plan, workflow=self.workflow.name, now=int(self.planned.now), due=list(decision.due),
-                cost=decision.cost, evidence=dict(evidence), made_at=self.clock(),
+                cost=decision.cost, evidence={}, made_at=self.clock(),
             )
         )  # fmt: skip
+
+    def justify(self) -> None:
+        """Record the evidence for the plan, which may be looked for while its steps run."""
+        evidence = explain(self.planned.problem, self.planned.decision).to_json()
+        with self.catalog.transaction() as db:
+            recorded = db.get(PlanRecord, self.plan)
+            assert recorded is not None
+            recorded.evidence = evidence
 
     def step(self, position: int) -> None:
         """Carry out one step; how it ended is an event in the same transaction that makes its results exist."""

@@ -21,13 +21,17 @@ PART = 10_000
 
 @dataclass(frozen=True)
 class Anchor:
-    """A whole bag of rows in a Delta table of its own. `stamp` is that of its arrival, if it arrived."""
+    """A whole bag of rows in a Delta table of its own. `stamp` is that of its arrival, if it arrived.
+
+    `table_id` is Delta's name of the table, another if it was deleted and made anew.
+    """
 
     table: str
     attempt: str
     rows: int
     bytes: int
     stamp: Stamp | None = None
+    table_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Part:
     plain: bool = False
     stamp: Stamp | None = None
     inverted: bool = False
+    table_id: str = ""
 
     @property
     def monotone(self) -> bool:
@@ -53,6 +58,10 @@ class Part:
 
     def inverse(self) -> Part:
         return replace(self, inverted=not self.inverted)
+
+    def undoes(self, other: Part) -> bool:
+        """Whether it is the inverse of `other`: an attempt writes one block of a channel."""
+        return (self.attempt, self.table, self.inverted) == (other.attempt, other.table, not other.inverted)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Content:
         parts = list(self.parts)
         for part in later.parts:
             i = len(parts) if is_strong(part.kind) else 0
-            while i and is_strong(parts[i - 1].kind) and parts[i - 1] != part.inverse():
+            while i and is_strong(parts[i - 1].kind) and not part.undoes(parts[i - 1]):
                 i -= 1
             if i and is_strong(parts[i - 1].kind):
                 del parts[i - 1]

@@ -130,6 +130,8 @@ class Engine:
                 faults.append(error)
             else:
                 found += [new] if new is not None else []
+        if found:
+            point("wave-written")
         blocks = self._arrive([], offered_at, found)
         if faults:
             for other in faults[1:]:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston import table
-from olston.block import Block, fits
+from olston.block import Block, fits, is_strong, is_weak
 from olston.content import Content
 from olston.errors import OlstonError, StoreError
 from olston.failure import failed, raise_if_full
+from olston.operators import bag
+from olston.operators.columns import View, see
 from olston.provenance import Provenance
 from olston.step import Stored
 from olston.store import Store, folder
@@ -112,12 +114,12 @@ class Feed:
         return made
 
     def rows(self, session: SparkSession, fed: Fed) -> DataFrame:
-        """What a block says, in the form of its kind: a strong delta has a column `_weight`."""
-        from olston.operators.columns import View, see
-
+        """What a block says, in the form of its kind: a strong delta, which has a column `_weight`, is netted."""
         block = fed.stored.block
         stored = self._store.read(session, block.channel, block.kind, fed.stored.content)
-        return see(stored, View.PUBLIC, tombstones=not (block.is_base or block.kind in ("Δ", "Δ⁺")))
+        shown = see(stored, View.PUBLIC, tombstones=is_weak(block.kind))
+        # rows that differ in what is hidden only cancel out
+        return bag.net(shown) if is_strong(block.kind) and shown.columns != stored.columns else shown
 
 
 def _text(provenance: Provenance | None) -> str | None:

@@ -21,8 +21,9 @@ from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.content import Content
 from olston.errors import IngestError, OlstonError, unknown
 from olston.failure import reason
+from olston.keys import repeated
 from olston.operators import bag
-from olston.operators.columns import DELETED, WEIGHT, col, public
+from olston.operators.columns import DELETED, WEIGHT, col
 from olston.operators.weak import Replace
 from olston.provenance import Provenance, Stamp
 from olston.step import Stored
@@ -176,17 +177,7 @@ def _same(offered: object, declared: object) -> bool:
 
 
 def _refuse_repeated_keys(rows: DataFrame, channel: str, key: tuple[str, ...]) -> None:
-    from pyspark.sql import functions as F
-
-    there = rows.where(f"{WEIGHT} > 0") if WEIGHT in rows.columns else rows
-    times = F.sum(WEIGHT) if WEIGHT in rows.columns else F.count(F.lit(1))
-    shown = F.struct(*[col(c) for c in public(rows.columns)]).cast("string")
-    repeated = (
-        there.groupBy(*map(col, key))
-        .agg(times.alias("__times"), F.slice(F.collect_list(F.substring(shown, 1, 200)), 1, 3).alias("__shown"))
-        .where("__times > 1")
-    )
-    examples = [text for row in repeated.select("__shown").limit(3).collect() for text in row[0]]
+    examples = repeated(rows, key)
     if examples:
         raise IngestError(
             f"{channel}: one wave has several rows of one key ({', '.join(key)}): {'; '.join(examples)}. Keep one row "

@@ -139,8 +139,11 @@ class Learning:
         done = (StepRecord.workflow == self._workflow, StepRecord.state == "done")
         seen = sorted(at for named in self._steps.values() for at in named)
         if len(seen) > OVERLAP:
-            late = select(StepRecord.name, StepRecord.attempt, StepRecord.outcomes)
-            yield from db.exec(late.where(*done, col(StepRecord.attempt) > seen[-OVERLAP]))
+            late = select(StepRecord.attempt).where(*done, col(StepRecord.attempt) > seen[-OVERLAP])
+            new = [at for at in db.exec(late) if at not in seen[-OVERLAP:]]
+            if new:
+                steps = select(StepRecord.name, StepRecord.attempt, StepRecord.outcomes)
+                yield from db.exec(steps.where(col(StepRecord.attempt).in_(new)))
             return
         place = func.row_number().over(partition_by=col(StepRecord.name), order_by=col(StepRecord.attempt).desc())
         ranked = select(StepRecord.attempt, place.label("place")).where(*done).subquery()

@@ -22,7 +22,6 @@ from olston.lease import Lease
 from olston.maintain import fold, long, retire
 from olston.planning import Planned, Planning
 from olston.provenance import Stamp
-from olston.scheduler.explain import explain
 from olston.setbacks import Setbacks
 from olston.state import State
 from olston.step import Stored
@@ -226,14 +225,14 @@ class Loop:
         execution = Execution(
             self._catalog, self._work(), self._lease, planning.workflow, planned, state, planning.digests, self._clock
         )
-        evidence = explain(planned.problem, planned.decision).to_json()
         with self._catalog.transaction() as db:
             self._lease.check(db)
-            execution.begin(db, evidence)
+            execution.begin(db)
         if asked is not None:
             asked.plans.append(execution.plan)
         self._execution = execution
         self._begin_steps(execution)
+        execution.justify()
 
     def _satisfied(self, asked: Asked, now: Stamp) -> None:
         """Nothing is left to be done for who asked, but for what cannot be done."""

@@ -49,7 +49,8 @@ def fold(
 ) -> None:
     """Write a base as a new anchor, and let it be read from there; what it took is recorded like a step."""
     block, attempt, began, started = stored.block, new_attempt(), clock(), time.perf_counter()
-    folded = work.fold(stored, attempt).content
+    made, warning = work.fold(stored, attempt)
+    folded = made.content
     point("fold-written")
     seconds = time.perf_counter() - started
     assert folded.anchor is not None
@@ -66,7 +67,7 @@ def fold(
             StepRecord(
                 attempt=attempt, plan="", workflow=workflow, name=f"{block.channel}.{FOLD}", state="done",
                 operands=[str(block)], results=[str(block)], expected_seconds=expected, expected_rows=block.rows,
-                seconds=seconds, rows=rows, started_at=began, outcomes=[outcome.to_dict()],
+                seconds=seconds, rows=rows, started_at=began, outcomes=[outcome.to_dict()], error=warning,
             )
         )  # fmt: skip
 

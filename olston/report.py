@@ -222,6 +222,8 @@ class StatusOf(Shown):
     workflow: str
     outputs: tuple[OutputOf, ...]
     paused: bool = False
+    warnings: tuple[str, ...] = ()
+    """What is wrong with data that arrived."""
 
     @property
     def stale(self) -> tuple[str, ...]:
@@ -232,6 +234,7 @@ class StatusOf(Shown):
         return {
             "workflow": self.workflow,
             "paused": self.paused,
+            "warnings": list(self.warnings),
             "outputs": [
                 {
                     "output": o.output,
@@ -247,7 +250,9 @@ class StatusOf(Shown):
         }
 
     def __rich__(self) -> RenderableType:
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         table = Table(title=f"{self.workflow}{', paused' if self.paused else ''}", title_justify="left", box=None)
         for heading in ("output", "", "bound", "left", "breaks at"):
@@ -260,7 +265,7 @@ class StatusOf(Shown):
                 table.add_row("" if i else o.output, "" if i else state, b.bound, left, when)
             if o.failed:
                 table.add_row("", "failed", o.failed)
-        return table
+        return Group(table, *map(Text, self.warnings)) if self.warnings else table
 
 
 @dataclass(frozen=True)

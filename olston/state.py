@@ -99,10 +99,10 @@ def unpack(timelines: Mapping[str, Timeline], inputs: Sequence[str], runs: Seque
 def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str], sources: Iterable[str]) -> State:
     """The state of `workflow` as defined by `digests`; what was made by other definitions is not part of it."""
     timelines = {name: Timeline(name) for name in sources}
-    arrivals = select(ArrivalRecord).where(ArrivalRecord.workflow == workflow).order_by("stamp")
-    for arrival in db.exec(arrivals):
-        if arrival.channel in timelines:
-            timelines[arrival.channel].arrive(arrival.stamp)
+    arrivals = select(ArrivalRecord.channel, ArrivalRecord.stamp).where(ArrivalRecord.workflow == workflow)
+    for channel, stamp in db.exec(arrivals.order_by("stamp")):
+        if channel in timelines:
+            timelines[channel].arrive(stamp)
     zero = Provenance.at(0)
     stored: dict[Key, Stored] = {}
     for name in timelines:

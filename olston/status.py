@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import Session, col, select
 
 from olston.catalog.records import PlanRecord, StepRecord, WorkflowRecord
+from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
 from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf, Tried
 from olston.scheduler.explain import slack
@@ -24,7 +25,16 @@ def status(db: Session, state: State, workflow: Workflow, clock: Stamp) -> Statu
     due = set(problem.due())
     known = db.get(WorkflowRecord, workflow.name)
     outputs = tuple(_output(db, problem, workflow, name, name in due) for name in workflow.outputs)
-    return StatusOf(workflow.name, outputs, known is not None and known.paused)
+    return StatusOf(workflow.name, outputs, known is not None and known.paused, tuple(_warnings(db, workflow)))
+
+
+def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
+    """What the last fold of each source said of its keys."""
+    for source in workflow.sources:
+        folds = select(StepRecord).where(StepRecord.workflow == workflow.name, StepRecord.name == f"{source}.{FOLD}")
+        last = db.exec(folds.order_by(col(StepRecord.attempt).desc()).limit(1)).first()
+        if last is not None and last.error:
+            yield last.error
 
 
 def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool) -> OutputOf:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from olston.workflow import Workflow
 
 
+BLOCKS = "blocks"
+"""Where the blocks of all channels lie in a home."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -57,7 +59,7 @@ class Store:
 
     def place(self, channel: str) -> str:
         """The folder of the blocks of `channel`."""
-        return f"blocks/{folder(channel)}"
+        return f"{BLOCKS}/{folder(channel)}"
 
     def weak(self, channel: str, kind: Kind) -> WeakDelta:
         """The representation of `kind` on `channel`."""
@@ -133,7 +135,7 @@ class Store:
 
         if anchor is None:
             return session.createDataFrame([], self.schemas.stored[channel])
-        rows = self._load(session, anchor.table)
+        rows = self._load(session, anchor.table, {anchor.table_id})
         if ARRIVAL in rows.columns and anchor.stamp is not None:
             rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), F.lit(anchor.stamp).cast("bigint")))
         return rows
@@ -176,8 +178,9 @@ class Store:
 
         def of(key: tuple[str, bool], group: Iterable[Part]) -> DataFrame:
             name, inverted = key
-            attempts = {p.attempt: p.stamp for p in group}
-            rows = self._load(session, name).where(col(BLOCK).isin(list(attempts)))
+            listed = list(group)
+            attempts = {p.attempt: p.stamp for p in listed}
+            rows = self._load(session, name, {p.table_id for p in listed}).where(col(BLOCK).isin(list(attempts)))
             if ARRIVAL in rows.columns and any(attempts.values()):
                 stamp = F.coalesce(col(ARRIVAL), _lookup(attempts).cast("bigint"))
                 added = col(WEIGHT) > 0 if WEIGHT in rows.columns else F.lit(True)
@@ -230,17 +233,23 @@ class Store:
     def _says(self, channel: str, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"workflow": self.workflow.name, "digest": self.digests[channel], **metadata}
 
-    def _load(self, session: SparkSession, name: str) -> DataFrame:
+    def _load(self, session: SparkSession, name: str, ids: Collection[str]) -> DataFrame:
+        """The table `name`; an error if it is gone, or is not the one that had one of `ids`, where that is known."""
         from pyspark.errors import AnalysisException
 
+        path, lost = self.path(name), "there is no table"
         try:
-            return session.read.format("delta").load(self.path(name))
+            rows = session.read.format("delta").load(path)
+            if {table.table_id(session, path)}.issuperset(filter(None, ids)):
+                return rows
+            lost, cause = "the table was deleted and made anew", None
         except AnalysisException as error:
-            raise StoreError(
-                f"{self.path(name)}: there is no table, though a block was written to it; bring it back, or recompute "
-                "what was made of it.",
-                code="FILES_GONE",
-            ) from error
+            cause = error
+        raise StoreError(
+            f"{path}: {lost}, though a block was written to it before; bring it back, or recompute what was made of "
+            "it.",
+            code="FILES_GONE",
+        ) from cause
 
     def _known(self, channel: str) -> str:
         return ", ".join(w.kind for w in self.workflow.channels[channel].weak)
@@ -248,7 +257,7 @@ class Store:
 
 def anchored(name: str, attempt: str, commit: table.Commit) -> Content:
     """The base that `attempt` committed as table `name`."""
-    return Content(Anchor(name, attempt, commit.rows, commit.bytes))
+    return Content(Anchor(name, attempt, commit.rows, commit.bytes, table_id=commit.table_id))
 
 
 def changed(
@@ -261,7 +270,8 @@ def changed(
         if kind == MONOTONE and commit.weights and least < 0:
             raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
         kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
-    return kind, Content(None, (Part(name, attempt, kind, commit.rows, commit.bytes, label, plain),))
+    part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain, table_id=commit.table_id)
+    return kind, Content(None, (part,))
 
 
 def folder(name: str) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from olston import filesystem
@@ -31,8 +31,8 @@ _VERSION = re.compile(r"\d{20}\.json")
 class Commit:
     """One version of a Delta table, as its log tells it: how many rows were written, and how many more there are since.
 
-    `whole`: what was written is all there is. `weights` are the least and the greatest, where known. `changes`: it added or removed rows; tidying up and settings
-    do not.
+    `whole`: what was written is all there is. `changes`: it added or removed rows; tidying up and settings do not.
+    `weights` are the least and the greatest, where known, `table_id` is known to who wrote it.
     """
 
     version: int
@@ -43,6 +43,7 @@ class Commit:
     metadata: Mapping[str, Any]
     changes: bool = False
     whole: bool = False
+    table_id: str = ""
 
 
 def within(session: SparkSession, rows: DataFrame) -> DataFrame:
@@ -74,7 +75,7 @@ def append(
         if not _made_at_once(error):
             raise
         writer.save(path)
-    return committed(session, path, attempt)
+    return replace(committed(session, path, attempt), table_id=table_id(session, path))
 
 
 @contextmanager
@@ -116,6 +117,13 @@ def last_number(session: SparkSession, path: str, series: str) -> int:
     nothing = jvm.scala.Option.empty()
     found = log.update(False, nothing, nothing).transactions().get(series)
     return int(found.get()) if found.isDefined() else 0
+
+
+def table_id(session: SparkSession, path: str) -> str:
+    """Delta's name of the table that was last read or written at `path`; a table that is made anew has another."""
+    jvm: Any = session._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
+    return str(log.unsafeVolatileSnapshot().metadata().id())
 
 
 def exists(session: SparkSession, path: str) -> bool:

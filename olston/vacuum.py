@@ -11,7 +11,7 @@ from olston import filesystem, table
 from olston.attempt import is_attempt, made_at
 from olston.faults import point
 from olston.operators.columns import BLOCK, col
-from olston.store import Store
+from olston.store import BLOCKS, Store, folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,23 +39,24 @@ def vacuum(
     before = time.time() - older_than
     kept = set(keep)
 
-    def dead(folder: str) -> bool:
-        attempt = folder.removeprefix(_PARTITION)
+    def dead(name: str) -> bool:
+        attempt = name.removeprefix(_PARTITION)
         return is_attempt(attempt) and attempt not in kept and made_at(attempt) < before
 
     dropped = []
-    for channel in store.workflow.channels:
-        place = store.path(store.place(channel))
+    known = {folder(channel): channel for channel in store.workflow.channels}
+    for channel_folder in filesystem.folders(session, store.path(BLOCKS)):  # also of channels that are no more
+        channel, place = known.get(channel_folder, channel_folder), store.path(f"{BLOCKS}/{channel_folder}")
         for name in filesystem.folders(session, place):
             path = f"{place}/{name}"
             gone = list(filter(dead, filesystem.folders(session, path)))
-            attempts = [f.removeprefix(_PARTITION) for f in gone]
+            attempts = [g.removeprefix(_PARTITION) for g in gone]
             if gone and not dry_run:
                 if name != "anchors" and table.exists(session, path):
                     _forget(session, path, attempts)
                     point("vacuum-forgotten")
-                for folder in gone:
-                    filesystem.drop(session, f"{path}/{folder}")
+                for old in gone:
+                    filesystem.drop(session, f"{path}/{old}")
             dropped += [Vacuumed(channel, attempt) for attempt in attempts]
     return dropped
 

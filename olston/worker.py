@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from olston import held, lost
+from olston.block import BASE
 from olston.catalog import Catalog
+from olston.content import Content
 from olston.feed import Feed
+from olston.keys import repeated
 from olston.operators.columns import View
 from olston.provenance import Provenance
 from olston.published import Published
@@ -16,6 +19,9 @@ from olston.scheduler.ways import FEED, Way
 from olston.session import Sessions
 from olston.step import Inline, Step, Stored, describe, operand, run
 from olston.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class Work(Protocol):
     def missing_input(self) -> Exception | None:
         """What to say if files of what had arrived are gone."""
 
-    def fold(self, stored: Stored, attempt: str) -> Stored: ...
+    def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
+        """The same base as one anchor; and what to say if rows of a source share a key that should be unique."""
 
     def abandon(self, attempt: str) -> None:
         """Stop the jobs of an attempt that is running; it fails then."""
@@ -117,12 +124,26 @@ class Worker:
         with self.sessions.lent() as session:
             return lost.missing_input(self._catalog, self.store, session)
 
-    def fold(self, stored: Stored, attempt: str) -> Stored:
+    def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
         channel = stored.block.channel
         metadata = {**describe(stored.block, attempt, "fold"), "folds": stored.block.id}
         with self.sessions.lent(attempt, f"fold {channel}") as session:
             content = self.store.fold(session, channel, stored.content, attempt, metadata)
-        return Stored(stored.block, content)
+            return Stored(stored.block, content), self._repeated(session, channel, content)
+
+    def _repeated(self, session: SparkSession, channel: str, content: Content) -> str | None:
+        """What to say of keys that several rows of a source have; elsewhere snapshots that met may make them so."""
+        source = self.store.workflow.channels[channel]
+        if source.key is None or not source.is_source:
+            return None
+        examples = repeated(self.store.read(session, channel, BASE, content), source.key)
+        if not examples:
+            return None
+        return (
+            f"{channel}: several rows have one key ({', '.join(source.key)}), which should be unique: "
+            f"{'; '.join(examples)}. What is computed by the key is not right for them; delete what is too much: "
+            f'ingest({channel!r}, …, kind="delta").'
+        )
 
     def abandon(self, attempt: str) -> None:
         self.sessions.cancel(attempt)

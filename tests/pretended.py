@@ -82,8 +82,8 @@ class Pretended:
     def missing_input(self) -> Exception | None:
         return None
 
-    def fold(self, stored: Stored, attempt: str) -> Stored:
-        return Stored(stored.block, Content(Anchor("folded", attempt, 1, 1)))
+    def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
+        return Stored(stored.block, Content(Anchor("folded", attempt, 1, 1))), None
 
     def abandon(self, attempt: str) -> None:
         pass

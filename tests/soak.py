@@ -35,6 +35,8 @@ from tests import postgresql  # noqa: E402
 SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
 APART = 60.0
 """Seconds by which the output may be inconsistent."""
+LIVES = (15.0, 120.0)
+"""How long a process lives before it is killed, in seconds: from still starting to well at work."""
 
 
 def workflow() -> ol.Workflow:
@@ -239,7 +241,7 @@ def _round(
 
     for name in roles:
         start(name)
-    next_kill = time.monotonic() + random.uniform(15, 30)
+    lives = {name: time.monotonic() + random.uniform(*LIVES) for name in roles}
     while time.monotonic() < end and not wrong:
         time.sleep(0.5)
         wrong += _watch(watching)
@@ -248,13 +250,13 @@ def _round(
                 wrong.append(f"{name}: ended by itself with {started.returncode}; see {folder / f'{name}.log'}")
                 opened.__exit__(None, None, None)
                 start(name)
-        if time.monotonic() > next_kill:
-            name = random.choice(list(running))
-            opened, _ = running.pop(name)
-            opened.__exit__(None, None, None)
-            killed[name] += 1
-            start(name)
-            next_kill = time.monotonic() + random.uniform(2, 30)
+        for name, until in lives.items():
+            if time.monotonic() > until:
+                opened, _ = running.pop(name)
+                opened.__exit__(None, None, None)
+                killed[name] += 1
+                start(name)
+                lives[name] = time.monotonic() + random.uniform(*LIVES)
     for opened, _ in running.values():
         opened.__exit__(None, None, None)
     return wrong

@@ -6,7 +6,7 @@ many of those steps, so that only some workflows go through Delta.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olston.operators.columns import WEIGHT, col
@@ -48,7 +48,7 @@ class Shelf(Store):
             weights = min(found), max(found)
         return Commit(0, count, count, count, weights, {})
 
-    def _load(self, session: SparkSession, name: str) -> DataFrame:
+    def _load(self, session: SparkSession, name: str, ids: Collection[str]) -> DataFrame:
         return self._frame(session, *self._tables[name])
 
     def _frame(self, session: SparkSession, rows: Any, schema: StructType) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,3 +101,19 @@ def test_of_two_that_deliver_the_same_number_one_does(lake: Lake, blocks: list[S
     with pytest.raises(StoreError, match="committed number 1 of olston:w:bases already"):
         feed.deliver(lake.session, bases[1 - lost], T(9), 1, attempts[1 - lost])
     assert feed.last(lake.session) == 1
+
+
+def test_what_changes_only_where_nobody_sees_it_is_not_said(spark: SparkSession, tmp_path: Path) -> None:
+    """A sum keeps how many values it has, beside the sum."""
+    wf = ol.Workflow("w")
+    sums = wf.source("sales", "url string, n int").aggregate("sums", by="url", total=ol.sum("n"))
+    wf.output(sums, feed={"Δ"})
+    wf.bound_staleness(sums, 0, 0)
+    engine = ol.Engine(wf, str(tmp_path), spark=spark)
+    for rows in ([("a", 5), ("b", 1)], [("a", 0), ("b", 1)]):
+        engine.ingest("sales", spark.createDataFrame(rows, "url string, n int"))
+        engine.refresh()
+    feed = engine.feed("sums")
+    said = [bag_of(feed.rows(spark, fed)) for fed in feed.after(spark)]
+    assert said[-1] == {("b", 1): -1, ("b", 2): 1}
+    engine.close()

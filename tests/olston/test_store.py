@@ -289,6 +289,19 @@ def test_files_that_are_gone_are_missed_by_name(lake: Lake) -> None:
         lake.store.read(lake.session, "pages", BASE, content)
 
 
+def test_a_table_of_deltas_that_was_deleted_and_made_anew_is_another(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, tmp_path, workflow())
+    old = lake.arrive("pages", [("a", 1)], 1)
+    filesystem.drop(lake.session, lake.store.path(old.content.parts[0].table))
+    new = lake.arrive("pages", [("b", 2)], 2, 1)
+    assert lake.rows(new) == bag(("b", 2))
+    with pytest.raises(StoreError, match="the table was deleted and made anew, though a block was written") as raised:
+        lake.rows(old)
+    assert raised.value.code == "FILES_GONE"
+    with pytest.raises(StoreError, match="deleted and made anew"):
+        lake.rows(Stored(new.block, old.content.then(new.content)))
+
+
 def test_a_channel_whose_columns_change_keeps_what_it_has_and_takes_the_new(lake: Lake, spark: SparkSession) -> None:
     """As after a change of the definition: old blocks are read until they are retired."""
     old = lake.arrive("pages", [("a", 1)], 2, 1)

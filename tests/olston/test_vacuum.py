@@ -77,3 +77,20 @@ def test_what_nobody_names_is_dropped_with_its_files_and_the_rest_reads_as_befor
 
 def test_a_store_in_which_nothing_was_written_has_nothing_to_drop(lake: Lake) -> None:
     assert vacuum(lake.store, lake.session, [], older_than=0) == []
+
+
+def test_blocks_of_channels_that_the_workflow_does_not_have_any_more_are_dropped(
+    spark: SparkSession, home: Path
+) -> None:
+    wf = ol.Workflow("w")
+    wf.source("pages", "url string, n int").filter("other", "n > 0")
+    before = Lake(spark, home, wf)
+    arrived = before.arrive("pages", [("a", 1)], 1)
+    derived = before.run("other.incremental", [arrived], T(1), T(0))
+    wf = ol.Workflow("w")
+    wf.source("news", "url string")
+    after = Lake(spark, home, wf)
+    (attempt,) = names(derived)
+    assert vacuum(after.store, after.session, names(arrived), older_than=0) == [Vacuumed("other", attempt)]
+    assert not [f for f in files(home, attempt) if f.name != "_delta_log" and "_delta_log" not in f.parts]
+    assert before.rows(arrived) == bag(("a", 1))

@@ -1,0 +1,76 @@
+"""What it costs to bring changes to a published table in each of the ways there are; part of `operators.py`."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import Any
+
+import olston as ol
+from olston.attempt import new_attempt
+from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.operators.operand import Operand
+from olston.provenance import Provenance
+from olston.published import Published
+from olston.scheduler.cost import ENGINE
+from olston.scheduler.ways import APPEND, CHANGING, REWRITE, UPSERT, DeliveryPriced, Way
+from olston.store import Store
+
+T = Provenance.at
+
+
+class Table:
+    """A published table with a key, and deliveries to it."""
+
+    def __init__(self, session: Any, home: str, name: str, rows: int) -> None:
+        wf = ol.Workflow(name)
+        wf.output(wf.source("rows", "k bigint, v string, w bigint", key="k").map("out", lambda df: df, key="k"))
+        self.session, self.rows, self.number = session, rows, 0
+        self.price = DeliveryPriced("out", ENGINE, keyed=True)
+        self.price.stand(rows, None)
+        self.published = Published(Store(session, f"{home}/{name}", wf), "out")
+        table = self.session.range(rows).selectExpr("id AS k", "concat('value ', id) AS v", "id % 7 AS w")
+        self.deliver(BASE, table, rows, "overwrite")
+
+    def deliver(self, kind: str, frame: Any, rows: int, way: Way) -> Block:
+        self.number += 1
+        source = None if kind == BASE else T(self.number - 1)
+        block = Block("out", kind, T(self.number), source, rows)
+        operand = Operand(frame, kind, rows * 50, "the delta")
+        made = self.published.deliver(
+            self.session, block, operand, T(self.number), self.number, new_attempt(), ways=(way,)
+        )
+        assert made.way == way
+        return block
+
+    def added(self, count: int) -> Any:
+        """New keys, others at every call."""
+        start = self.rows + self.number * count
+        return self.session.range(start, start + count).selectExpr("1L AS _weight", "id AS k", "'new' AS v", "1L AS w")
+
+    def changed(self, count: int) -> Any:
+        """Scattered rows, as they are and as they will be."""
+        held = self.published.read(self.session).where(f"k % {max(1, self.rows // count)} = 0 AND k < {self.rows}")
+        old = held.selectExpr("-1L AS _weight", "k", "v", "w")
+        return old.union(held.selectExpr("1L AS _weight", "k", "concat('v', v) AS v", "w")).localCheckpoint()
+
+
+def publishing(session: Any, home: str, sizes: list[int], count: int, repeat: int) -> None:
+    """The ways to bring changes to a published table, as ratios to rewriting it, and as the priors say."""
+    for rows_ in sizes:
+        table = Table(session, home, f"publishing{rows_}", rows_)
+        seconds, expected = dict[Way, float](), dict[Way, float]()
+        for way in (*CHANGING, APPEND):
+            took = []
+            for _ in range(repeat + 1):  # the first one warms up
+                delta = table.added(count) if way == APPEND else table.changed(count)
+                if way == UPSERT:
+                    delta = delta.unionByName(table.added(count)).localCheckpoint()
+                started = time.perf_counter()
+                block = table.deliver(MONOTONE if way == APPEND else DELTA, delta, count, way)
+                took.append(time.perf_counter() - started)
+            seconds[way], expected[way] = median(took[1:]), table.price.cost(block, way)
+        print(f"\nchanging {count:,} scattered rows of {rows_:,}: ratios to rewriting the table, and as expected")
+        for way, found in seconds.items():
+            of, should = found / seconds[REWRITE], expected[way] / expected[REWRITE]
+            print(f"  {way:<8} {of:5.2f} {should:5.2f}   ({found:.2f} s)", flush=True)

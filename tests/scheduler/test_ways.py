@@ -1,0 +1,62 @@
+"""How a block is handed over follows from its kind, from the size of the table and from what its data allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.provenance import Provenance
+from olston.scheduler.cost import CostModel, Rates, delivery_to
+from olston.scheduler.ways import CHANGING, DeliveryPriced
+
+T = Provenance.at
+RATES = Rates(start=0.5, base=2e-7, delta=2e-7, shuffled=5e-7, written=8e-7)
+MODEL = CostModel(delivery=RATES)
+CHANGES = Block("out", DELTA, T(2), T(1), 1000)
+NEW = Block("out", MONOTONE, T(2), T(1), 1000)
+ALL = Block("out", BASE, T(2), rows=1000)
+
+
+def priced(held: float = 0, allows: str | None = None, *, keyed: bool = True, feed: bool = False) -> DeliveryPriced:
+    made = DeliveryPriced("out", MODEL, keyed=keyed, feed=feed)
+    made.stand(held, allows)
+    return made
+
+
+def test_what_replaces_everything_and_what_only_adds_has_one_way() -> None:
+    assert priced(10**7).ways(ALL) == ("overwrite",)
+    assert priced(10**7).ways(NEW) == ("append",)
+    assert priced(10**7)(NEW) == priced(0)(NEW), "appending costs the same whatever is there"
+
+
+def test_a_small_table_is_rewritten_and_a_large_one_changed_in_place() -> None:
+    assert priced(10**4).ways(CHANGES)[0] == "rewrite"
+    assert priced(10**7).ways(CHANGES)[0] == "merge"
+    assert set(priced(10**7).ways(CHANGES)) == set(CHANGING)
+
+
+def test_without_a_key_there_is_nothing_to_merge_by() -> None:
+    assert priced(10**7, keyed=False).ways(CHANGES) == ("rewrite",)
+
+
+@pytest.mark.parametrize(("allows", "left"), [("merge", 3), ("upsert", 2), ("rewrite", 1), (None, 3), ("gone", 3)])
+def test_what_the_data_did_not_allow_last_time_is_not_counted_on(allows: str | None, left: int) -> None:
+    price = priced(10**7, allows)
+    assert set(price.ways(CHANGES)) == set(CHANGING[-left:])
+    assert price(CHANGES) == min(price.cost(CHANGES, way) for way in CHANGING[-left:])
+    assert set(price.ways(CHANGES, afresh=True)) == set(CHANGING)
+
+
+def test_the_price_follows_the_size_of_the_table() -> None:
+    assert priced(10**7)(CHANGES) > 3 * priced(10**6)(CHANGES) > priced(0)(CHANGES)
+
+
+def test_a_feed_names_blocks_and_copies_nothing() -> None:
+    price = priced(feed=True)
+    assert price(ALL) == price(CHANGES) == price(Block("out", BASE, T(2), rows=10**9)) == RATES.start
+
+
+def test_what_was_learned_of_a_way_decides() -> None:
+    price = priced(10**7)
+    price.follow(CostModel(delivery=RATES, variants={(delivery_to("out"), "merge"): {"base": 1e-5}}))
+    assert price.ways(CHANGES)[-1] == "merge"

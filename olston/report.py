@@ -15,6 +15,7 @@ from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Evidence
+from olston.scheduler.problem import Problem
 from olston.timeline import History
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class PlanOf(Shown):
     evidence: Evidence | None
     now: Stamp
     changes: tuple[Change, ...] = ()
+    problem: Problem | None = field(default=None, repr=False)
+    """What was decided on."""
 
     @property
     def due(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ from olston.scheduler.network import Network
 from olston.scheduling import Scheduling
 from olston.schema import resolve
 from olston.serve import serve
+from olston.standing import standing
 from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
@@ -321,7 +323,8 @@ class Engine:
     def status(self) -> StatusOf:
         """Every output with its freshness and consistency against each bound; needs no Spark."""
         with self._catalog.look() as db:
-            return status(db, self._planning.load(db), self.workflow, self.now)
+            found = status(db, self._planning.load(db), self.workflow, self.now)
+            return replace(found, standing=standing(db, self.workflow.name))
 
     def history(self, limit: int = 20) -> HistoryOf:
         """The last steps that were tried, with what they were expected to cost and what they did; needs no Spark."""

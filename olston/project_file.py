@@ -1,6 +1,6 @@
 """The project file `olston.yml`: which workflow, where its data lies, and on which Spark it runs.
 
-It is found by walking up from a folder. Paths in it, and those that the workflow follows, are relative to its own folder.
+It is found by walking up from a folder. Paths in it, and those that the workflow follows, are relative to where it is.
 """
 
 from __future__ import annotations

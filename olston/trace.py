@@ -2,8 +2,8 @@
 
 The provenance of a channel speaks of all its rows. A row that is there since an earlier delivery was in what the
 consumer held then, and one that a delivery brought was in what it brought; so a row comes from those snapshots of the
-present provenance that are also in the one that came with it. Where an entry has none of those left, it advanced without
-touching the row, and the present ones hold. What was there before all rows were replaced says nothing.
+present provenance that are also in the one that came with it. Where an entry has none of those left, it advanced
+without touching the row, and the present ones hold. What was there before all rows were replaced says nothing.
 """
 
 from __future__ import annotations
@@ -128,7 +128,11 @@ def _delta(db: Session, state: State, delivery: DeliveryRecord) -> Provenance | 
 
 
 def trace(
-    whole: ProvenanceOf, where: str, now: DataFrame, before: Sequence[Brought], held: Callable[[DeliveryRecord], DataFrame]
+    whole: ProvenanceOf,
+    where: str,
+    now: DataFrame,
+    before: Sequence[Brought],
+    held: Callable[[DeliveryRecord], DataFrame],
 ) -> TraceOf:
     """The rows of `now` where a condition holds; `before` are the deliveries that led there, the newest first."""
     rows = _rows(now, where, ROWS + 1)

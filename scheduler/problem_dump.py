@@ -30,7 +30,10 @@ def dump(problem: Problem, decision: Decision, name: str) -> dict[str, Any]:
         "operators": [_operator(v, sizes) for v in network.variants if v.foreign],
         "outputs": [_output(problem, output) for output in network.outputs.values()],
         "constraints": [
-            *({"type": "staleness", "channel": s.channel, "path": s.pathway, "bound": s.bound} for s in network.staleness),
+            *(
+                {"type": "staleness", "channel": s.channel, "path": s.pathway, "bound": s.bound}
+                for s in network.staleness
+            ),
             *({"type": "inconsistency", "channel": i.channel, "bound": i.bound} for i in network.inconsistency),
         ],
         "blocks": [

@@ -192,7 +192,9 @@ class _Reader:
         accepts = frozenset(self._kind(channel, k, where) for k in part.accepts)
         if not part.delivery:
             return Output(channel, accepts)
-        return Output(channel, accepts, handing_over({self._kind(channel, k, where): c for k, c in part.delivery.items()}))
+        return Output(
+            channel, accepts, handing_over({self._kind(channel, k, where): c for k, c in part.delivery.items()})
+        )
 
     def _staleness(self) -> Iterator[Staleness]:
         for bound in self.case.constraints:

@@ -45,8 +45,8 @@ class OperatorCost(Part):
 class ConverterPart(Part):
     """A converter of a channel that has others than the format's own.
 
-    `size` are weights over the operands, `fixed` is added; of `precedes` the absolute value counts. `monotone_size` holds
-    instead where the last operand is a D+.
+    `size` are weights over the operands, `fixed` is added; of `precedes` the absolute value counts. `monotone_size`
+    holds instead where the last operand is a D+.
     """
 
     name: str

@@ -76,7 +76,7 @@ def operands(variant: Variant) -> Operands:
 
 def blocks(variant: Variant, rows: Sequence[float], *, monotone: bool = False, overlay: float = 0.0) -> list[Block]:
     """Operands of `variant` of such sizes; the first has the overlay."""
-    made = []
+    made: list[Block] = []
     for (channel, kind), size in zip(operands(variant), rows, strict=True):
         chosen = MONOTONE if monotone and kind == "Δ" else kind
         made.append(Block.planned((channel, chosen, None, _ANY), size, True, 0.0 if made else overlay))

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     """What rows mean that arrive."""
 
-    append = "append"
-    replace = "replace"
-    delta = "delta"
-    base = "base"
+    APPEND = "append"
+    REPLACE = "replace"
+    DELTA = "delta"
+    BASE = "base"
 
 
 def ingest(

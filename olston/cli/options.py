@@ -22,9 +22,7 @@ InProject = Annotated[
 ]
 Select = Annotated[
     str | None,
-    typer.Option(
-        help="Only these outputs, brought up to date whatever their bounds say: a,b.", metavar="OUTPUTS"
-    ),
+    typer.Option(help="Only these outputs, brought up to date whatever their bounds say: a,b.", metavar="OUTPUTS"),
 ]
 FullRefresh = Annotated[
     str | None, typer.Option(help="Compute these outputs anew from the sources: a,b.", metavar="OUTPUTS")

@@ -56,20 +56,19 @@ def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Pa
         for outputs, _ in asked:
             check_outputs(engine.workflow, outputs)
         plans = [engine.plan(*outputs, full=full) for outputs, full in asked]
-        pathways = {name: c.pathways for name, c in engine.workflow.channels.items()}
-        name = engine.workflow.name
+        workflow = engine.workflow
     if target is not None:
         from olston.scheduler.problem_dump import dump as dumped
 
-        cases = [dumped(p.problem, p.decision, name) for p in plans if p.problem is not None]
-        numbered = [{**c, "id": f"{name}-{i}"} for i, c in enumerate(cases, 1)]
+        cases = [dumped(p.problem, p.decision, workflow.name) for p in plans if p.problem is not None]
+        numbered = [{**c, "id": f"{workflow.name}-{i}"} for i, c in enumerate(cases, 1)]
         _write(target, {"cases": numbered} if len(cases) > 1 else cases[0])
     if as_json:
         found = [p.to_dict() for p in plans]
         emit_json(found[0] if len(found) == 1 else found)
         return
     for one in plans:
-        console.print(plan_tree(one, pathways))
+        console.print(plan_tree(one, workflow))
     if dump is not None:
         console.print(f"written to {dump}", markup=False)
 

@@ -1,4 +1,4 @@
-"""A plan of the present moment as a tree: what differs, what is due, steps, what is held then, and what was rejected."""
+"""A plan of the present moment as a tree: what is due, the steps, what is held then, and what was rejected."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from rich.text import Text
 from rich.tree import Tree
 
 from olston.block import Block
-from olston.constraints import Staleness
 from olston.duration import show_duration
 from olston.pathway import Pathway
 from olston.provenance import Provenance
 from olston.report import PlanOf, moment, moments
 from olston.scheduler.explain import Due
 from olston.scheduler.plan import Invocation
+from olston.workflow import Workflow
 
 
-def plan_tree(plan: PlanOf, pathways: Mapping[str, Sequence[Pathway]]) -> Tree:
-    """The tree for a plan of a workflow whose channels have `pathways`."""
+def plan_tree(plan: PlanOf, workflow: Workflow) -> Tree:
+    """The tree for a plan of `workflow`."""
+    pathways = {name: channel.pathways for name, channel in workflow.channels.items()}
     tree = Tree(Text(_title(plan), style="bold"))
     if plan.changes:
         changed = tree.add("definition")
@@ -35,7 +36,7 @@ def plan_tree(plan: PlanOf, pathways: Mapping[str, Sequence[Pathway]]) -> Tree:
     if plan.steps:
         tree.add("steps").add(_steps(plan))
     for output, content in plan.decision.holds_after.items():
-        tree.add(Text(f"{output} reflects then")).add(_reflected(plan, output, content, pathways[output]))
+        tree.add(Text(f"{output} reflects then")).add(_reflected(plan, workflow, output, content))
     if evidence is not None and evidence.alternatives:
         tree.add("rejected").add(_rejected(plan))
     return tree
@@ -79,17 +80,23 @@ def _shown(block: Block) -> str:
     return f"{block.kind} to {newest}" if block.source is not None else f"{block.kind} at {newest}"
 
 
-def _reflected(plan: PlanOf, output: str, content: Provenance, pathways: Sequence[Pathway]) -> Table:
+def _reflected(plan: PlanOf, workflow: Workflow, output: str, content: Provenance) -> Table:
+    """The snapshots held then, and what the bounds that were declared have left."""
+    assert plan.problem is not None
+    history, pathways = plan.problem.history, workflow.channels[output].pathways
+    inputs = [p.input for p in pathways]
+    stale = {b.pathway: b.bound for b in workflow.staleness if b.channel == output}
     table = _table(("", "right"), ("pathway", "left"), ("snapshots", "left"), ("bound", "left"), ("left", "right"))
-    slack = [s for s in (plan.evidence.slack if plan.evidence else ()) if s.bound.channel == output]
-    stale = {s.bound.pathway: s for s in slack if isinstance(s.bound, Staleness)}
     for p in pathways:
-        bound = stale.get(p.index)
-        limits = ("", "") if bound is None else (show_duration(bound.bound.bound), show_duration(bound.left))
+        limits, end = ("", ""), history.entry_end(content, inputs, p.index)
+        if p.index in stale and end is not None:
+            limits = (show_duration(stale[p.index]), show_duration(end + stale[p.index] - history.now))
         table.add_row(str(p.index), Text(p.name), moments(sorted(content[p.index])), *limits)
-    for s in slack:
-        if not isinstance(s.bound, Staleness):
-            table.add_row("", "all", "inconsistency", show_duration(s.bound.bound), show_duration(s.left))
+    apart = history.inconsistency(content, inputs)
+    held = "consistent" if history.consistent(content, inputs) else f"{show_duration(apart)} apart"
+    bound = next((b.bound for b in workflow.inconsistency if b.channel == output), None)
+    limits = ("", "") if bound is None else (show_duration(bound), show_duration(bound - apart))
+    table.add_row("", "all", held, *limits)
     return table
 
 

@@ -13,7 +13,9 @@ def provenance(
     channel: Annotated[str, typer.Argument(help="An output, or another channel.")],
     where: Annotated[
         str | None,
-        typer.Option(help="For rows of which this holds, the snapshots they may come from. Starts Spark.", metavar="SQL"),
+        typer.Option(
+            help="For rows of which this holds, the snapshots they may come from. Starts Spark.", metavar="SQL"
+        ),
     ] = None,
     at: Annotated[str | None, typer.Option(help="What it reflected then: 2026-03-01T12:00.", metavar="TIME")] = None,
     project: InProject = None,

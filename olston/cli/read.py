@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Format(StrEnum):
     """How rows are printed."""
 
-    table = "table"
-    csv = "csv"
-    json = "json"
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
 
 
 def read(
@@ -27,7 +27,7 @@ def read(
     at: Annotated[
         str | None, typer.Option(help="What was there then, 2026-03-01T12:00; or the id of a block.", metavar="TIME")
     ] = None,
-    format: Annotated[Format, typer.Option(help="How to print them.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="How to print them.")] = Format.TABLE,
     project: InProject = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
@@ -42,16 +42,16 @@ def read(
     moment = at if at is not None and is_attempt(at.partition(".")[0]) else parse_moment(at)
     with opened(project) as engine:
         rows = engine.read(channel, moment)
-        _print(rows if limit == 0 else rows.limit(limit), Format.json if as_json else format)
+        _print(rows if limit == 0 else rows.limit(limit), Format.JSON if as_json else format)
 
 
 def _print(rows: DataFrame, format: Format) -> None:
     import csv
     import sys
 
-    if format is Format.json:
+    if format is Format.JSON:
         print(f"[{', '.join(_as_json(rows))}]")
-    elif format is Format.csv:
+    elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(rows.columns)
         writer.writerows(rows.toLocalIterator())

@@ -18,6 +18,7 @@ from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
 from olston.errors import CatalogError
+from olston.provenance import Stamp
 from olston.report import Tried
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class _Watch:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._since = engine, engine.now
-        self._known: dict[tuple[str, int], str] = {}
-        self.running: dict[tuple[str, int], tuple[Tried, float]] = {}
+        self._known: dict[tuple[str, Stamp], str] = {}
+        self.running: dict[tuple[str, Stamp], tuple[Tried, float]] = {}
 
     def news(self) -> list[Tried]:
         """The steps that began or ended since the last look, in order."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from olston.cli.complete import sources
 from olston.cli.options import AsJson, InProject
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Kind(StrEnum):
 
 
 def ingest(
-    channel: Annotated[str, typer.Argument(help="A source.")],
+    channel: Annotated[str, typer.Argument(help="A source.", autocompletion=sources)],
     files: Annotated[list[str], typer.Argument(help="Files of csv, json lines, parquet or orc.", metavar="FILE...")],
     kind: Annotated[
         Kind | None,

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from olston.cli.complete import channels
 from olston.cli.options import AsJson, InProject
 
 
 def provenance(
-    channel: Annotated[str, typer.Argument(help="An output, or another channel.")],
+    channel: Annotated[str, typer.Argument(help="An output, or another channel.", autocompletion=channels)],
     where: Annotated[
         str | None,
         typer.Option(

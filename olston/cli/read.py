@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from olston.cli.complete import channels
 from olston.cli.options import InProject
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Format(StrEnum):
 
 
 def read(
-    channel: Annotated[str, typer.Argument(help="An output, or another channel.")],
+    channel: Annotated[str, typer.Argument(help="An output, or another channel.", autocompletion=channels)],
     limit: Annotated[int, typer.Option(help="Rows to print at most; 0 for all.", min=0)] = 20,
     at: Annotated[
         str | None, typer.Option(help="What was there then, 2026-03-01T12:00; or the id of a block.", metavar="TIME")

@@ -6,6 +6,8 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from olston.catalog import Catalog, beside
 from olston.catalog.records import LeaseRecord, PlanRecord, StepRecord
 from olston.errors import StepError
@@ -58,10 +60,8 @@ def test_the_next_deadline_is_that_of_what_arrived_and_may_wait(stage: Stage) ->
 def test_what_failed_is_told_with_the_reason(stage: Stage) -> None:
     with stage.engine(Pretended(fails=lambda name: name.startswith("located"))) as engine:
         arrive(engine, "orders", "customers")
-        try:
+        with pytest.raises(StepError):
             engine.refresh()
-        except StepError:
-            pass
     found = stage.json("status")
     assert any("located" in f["step"] and "as it was told to" in f["why"] for f in found["failures"])
     assert "as it was told to" in stage.run("status").out

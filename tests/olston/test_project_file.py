@@ -71,5 +71,5 @@ def test_one_workflow_of_several_is_named(tmp_path: Path) -> None:
         assert found.find_workflow()[0].name == workflow
     with pytest.raises(OlstonError, match="did you mean 'second'"):
         read_project(project(tmp_path, "workflow: flows.py:secnd")).find_workflow()
-    with pytest.raises(OlstonError, match="flows.py:NAME"):
+    with pytest.raises(OlstonError, match=r"flows\.py:NAME"):
         read_project(project(tmp_path, "workflow: flows.py")).find_workflow()

@@ -74,12 +74,12 @@ def test_what_runs_is_told_only_while_its_scheduler_lives(stage: Stage) -> None:
     catalog = Catalog(beside(str(stage.folder / "lake")))
     with catalog.transaction() as db:
         db.add(PlanRecord(id="z", workflow="shop", now=1, due=[], cost=1, evidence={}, made_at=FAR))
-        step = {"operands": [], "results": [], "expected_seconds": 2.0, "expected_rows": 1.0}
         db.add(
             StepRecord(
-                attempt="z", plan="z", workflow="shop", name="paid.batch", state="running", started_at=FAR, **step
+                attempt="z", plan="z", workflow="shop", name="paid.batch", state="running", operands=[], results=[],
+                expected_seconds=2.0, expected_rows=1.0, started_at=FAR,
             )
-        )
+        )  # fmt: skip
     assert stage.json("status")["running"] == []
     lease(catalog, os.getpid())
     found = stage.json("status")

@@ -9,11 +9,37 @@ from typing import TYPE_CHECKING
 import pytest
 
 import olston as ol
+from olston import reading
 from olston.engine import Engine
+from olston.trace import deliveries
+from tests import pretended
 from tests.cluster.scenario import START, search
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def test_what_a_delivery_brought_is_part_of_what_is_held_since(tmp_path: Path) -> None:
+    clock = ol.ManualClock(START)
+    with pretended.engine(search(), str(tmp_path), pretended.Pretended(), clock=clock) as made:
+        pretended.arrive(made, "pages", "clicks")
+        made.refresh()
+        for _ in range(6):
+            clock.advance("10 hours")
+            pretended.arrive(made, "clicks")
+            clock.advance("10 hours")
+            pretended.arrive(made, "pages")
+            made.refresh()
+        with made._catalog.look() as db:
+            state = made._planning.load(db)
+            found = deliveries(db, state, reading.delivery(db, "search", "output", None))
+    assert len(found) > 4
+    assert found[-1].block is None  # the first fill replaced all there was
+    assert any(b.content.mixes for b in found)
+    for brought in found[:-1]:
+        assert brought.block is not None
+        for part, whole in zip(brought.block, brought.content, strict=True):
+            assert part <= whole
 
 
 @pytest.fixture

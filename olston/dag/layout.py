@@ -102,6 +102,8 @@ def _place(columns: list[list[Box]]) -> tuple[float, float]:
     for column, own in zip(columns, tall, strict=True):
         y, wide = MARGIN + (height - own) / 2, max(b.width for b in column)
         for box in column:
+            if box.node is None:  # an edge runs straight through the layer, past the widest box
+                box.width = wide
             box.x, box.y = x + (wide - box.width) / 2, y
             y += box.height + BETWEEN_BOXES
         x += wide + BETWEEN_LAYERS

@@ -47,6 +47,8 @@ def _edges(found: Layout) -> Iterator[str]:
             start, end = one.x + one.width, other.x
             half = (start + end) / 2
             path.append(f"C{half:.1f},{one.middle:.1f} {half:.1f},{other.middle:.1f} {end:.1f},{other.middle:.1f}")
+            if other.node is None:
+                path.append(f"H{end + other.width:.1f}")
         yield f'<path class="edge" d="{" ".join(path)}" marker-end="url(#arrow)"/>'
 
 

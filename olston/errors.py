@@ -55,12 +55,6 @@ class WorkflowError(OlstonError, ValueError):
     code = "BAD_WORKFLOW"
 
 
-class ProjectError(OlstonError, ValueError):
-    """A project file that is not there, or that makes no sense."""
-
-    code = "BAD_PROJECT"
-
-
 class UnknownNameError(OlstonError, LookupError):
     """A channel, pathway, widget or case that is not there; the nearest valid names are suggested."""
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from olston.errors import ProjectError, unknown
+from olston.errors import WorkflowError, unknown
 
 if TYPE_CHECKING:
     from olston.workflow import Workflow
 
 NAME = "olston.yml"
+BAD = "BAD_PROJECT"
 
 
 def _settings(given: Any) -> Any:
@@ -61,11 +62,11 @@ def find_project(start: Path) -> Project:
     if where.is_file():
         return read_project(where)
     if not where.is_dir():
-        raise ProjectError(f"{start}: no such folder; -C names the folder of a project.")
+        raise WorkflowError(f"{start}: no such folder; -C names the folder of a project.", code=BAD)
     for folder in (where, *where.parents):
         if (folder / NAME).is_file():
             return read_project(folder / NAME)
-    raise ProjectError(
+    raise WorkflowError(
         f"{where}: no {NAME} there or in a folder above; `olston init NAME` makes a project, -C DIR names one.",
         code="NO_PROJECT",
     )
@@ -76,14 +77,14 @@ def read_project(file: Path) -> Project:
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ProjectError(f"{file}: cannot be read: {error.strerror}.") from None
+        raise WorkflowError(f"{file}: cannot be read: {error.strerror}.", code=BAD) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         place = getattr(error, "problem_mark", None)
         line = "" if place is None else f":{place.line + 1}"
-        raise ProjectError(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}.") from None
+        raise WorkflowError(f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}.", code=BAD) from None
     fields = [name for name in Project.model_fields if name != "file"]
     if not isinstance(found, dict | None):
-        raise ProjectError(f"{file}: has fields, {', '.join(fields)}; not {type(found).__name__}.")
+        raise WorkflowError(f"{file}: has fields, {', '.join(fields)}; not {type(found).__name__}.", code=BAD)
     for name in found or ():
         if name not in fields:
             raise unknown("field", name, fields, str(file))
@@ -92,4 +93,4 @@ def read_project(file: Path) -> Project:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(p) for p in first["loc"])
-        raise ProjectError(f"{file}: {place}: {first['msg'].lower()}, got {first['input']!r}.") from None
+        raise WorkflowError(f"{file}: {place}: {first['msg'].lower()}, got {first['input']!r}.", code=BAD) from None

@@ -37,7 +37,7 @@ def dag(
     from olston.cli import opened
     from olston.cli.show import emit_json
     from olston.dag import dot, graph_of, mermaid, page, svg, text
-    from olston.errors import ProjectError
+    from olston.errors import WorkflowError
 
     target = None if output is None else output.resolve()
     if status:
@@ -64,5 +64,5 @@ def dag(
     try:
         target.write_text(drawn + "\n", encoding="utf-8")
     except OSError as error:
-        raise ProjectError(f"{output}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None
+        raise WorkflowError(f"{output}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None
     print(f"drawn to {output}")

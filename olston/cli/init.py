@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from olston.cli.options import AsJson
-from olston.errors import ProjectError
+from olston.errors import WorkflowError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -33,13 +33,13 @@ def init(
     folder = Path(name)
     workflow = folder.resolve().name
     if re.fullmatch(r"[A-Za-z_][\w.-]*", workflow) is None:
-        raise ProjectError(f"init {name!r}: a workflow is named by letters, digits, '_', '-' and '.'; choose another.")
+        raise WorkflowError(f"init {name!r}: a workflow is named by letters, digits, '_', '-' and '.'; choose another.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ProjectError(f"{folder}: is there already, and not empty; choose another name.", code="ALREADY_THERE")
+        raise WorkflowError(f"{folder}: is there already, and not empty; choose another name.", code="ALREADY_THERE")
     try:
         made = _copy(files("olston.cli") / "template", folder, workflow)
     except OSError as error:
-        raise ProjectError(f"{folder}: cannot be made: {error.strerror}.") from None
+        raise WorkflowError(f"{folder}: cannot be made: {error.strerror}.", code="NOT_WRITTEN") from None
     if as_json:
         emit_json({"project": str(folder.resolve()), "workflow": workflow, "files": sorted(map(str, made))})
         return

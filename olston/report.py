@@ -281,7 +281,7 @@ class StatusOf(Shown):
                 spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""
                 table.add_row("" if i else o.output, "" if i else state, b.bound, *spans, when)
-            if o.failed:
+            if o.failed and not (self.standing and self.standing.failures):
                 table.add_row("", "failed", o.failed)
         for line in self._busy():
             table.add_row(*line)

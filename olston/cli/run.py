@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from olston.cli.options import AsJson, FullRefresh, FullRefreshAll, InProject, Select, check_outputs, demands
+from olston.errors import OlstonError
+
+if TYPE_CHECKING:
+    from olston.block import Block
+    from olston.engine import Engine
 
 
 def run(
@@ -32,8 +37,10 @@ def run(
             check_outputs(engine.workflow, outputs)
         engine.refuse_paused()
         with watching(engine, quiet=as_json):
-            waves = engine.poll() if poll and engine.workflow.follows else []
+            waves, fault = _poll(engine) if poll else ([], None)
             reports = [engine.refresh(*outputs, full=full) for outputs, full in asked]
+    if fault is not None and as_json:
+        raise fault
     if as_json:
         emit_json({"arrived": [arrived(b) for b in waves], "runs": [r.to_dict() for r in reports]})
         return
@@ -41,3 +48,13 @@ def run(
         console.print(f"{block.channel}: {block.rows:,.0f} rows arrived", markup=False)
     for report in reports:
         console.print(report)
+    if fault is not None:
+        raise fault
+
+
+def _poll(engine: Engine) -> tuple[list[Block], OlstonError | None]:
+    """What was new at followed sources; one that cannot be taken keeps nobody from what is due."""
+    try:
+        return (engine.poll() if engine.workflow.follows else []), None
+    except OlstonError as error:
+        return [], error

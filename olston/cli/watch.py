@@ -74,6 +74,11 @@ class _Watch:
         self._known: dict[tuple[str, Stamp], str] = {}
         self.running: dict[tuple[str, Stamp], tuple[Tried, float]] = {}
 
+    @property
+    def seen(self) -> bool:
+        """Whether a step has begun."""
+        return bool(self._known)
+
     def news(self) -> list[Tried]:
         """The steps that began or ended since the last look, in order."""
         found = []
@@ -123,12 +128,16 @@ def _live(console: Console, watch: _Watch) -> Iterator[None]:
     from rich.live import Live
     from rich.text import Text
 
+    started = time.monotonic()
+
     def view() -> RenderableType:
         now = time.monotonic()
         lines = [
             f"  {step.step}  {now - began:.1f} s of about {step.expected_seconds:.1f} s"
             for step, began in list(watch.running.values())
         ]
+        if not watch.seen:
+            lines = [f"  getting ready, {now - started:.0f} s"]
         return Text("\n".join(lines))
 
     with Live(console=console, get_renderable=view, refresh_per_second=4, transient=True) as live:

@@ -26,6 +26,8 @@ def demo(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     """A new project; the session of the tests runs already, so the command line uses it."""
     with pytest.raises(SystemExit):
         main(["init", str(tmp_path / "demo")])
+    workflow = tmp_path / "demo" / "workflow.py"  # the JVM began elsewhere, so paths must be whole here
+    workflow.write_text(workflow.read_text().replace('files="', f'files="{tmp_path}/demo/'))
     return Stage(tmp_path / "demo", capsys)
 
 

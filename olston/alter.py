@@ -18,7 +18,7 @@ from olston.scheduler.ways import MERGE, REWRITE, UPSERT, Way
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_NEW = f"{PREFIX}new_"
+_NEW, _THERE = f"{PREFIX}new_", f"{PREFIX}there"
 _COME, _GONE, _HAD, _MISSING = (f"{PREFIX}{what}" for what in ("come", "gone", "had", "missing"))
 MOST_PARTITIONS = 500
 """Partitions that are replaced one by one; beyond, the whole table is."""
@@ -65,12 +65,12 @@ def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], 
     new = delta.rows.where(f"{WEIGHT} > 0")
     names = [f"{PREFIX}k{i}" for i in range(len(key))]
     keys = touched.select(*[col(c).alias(n) for c, n in zip(key, names, strict=True)]).distinct()
-    values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(f"{_NEW}there"))
+    values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(_THERE))
     pairs = conjunction(col(n).eqNullSafe(col(_NEW + c)) for c, n in zip(key, names, strict=True))
     changes = keys.join(values, pairs, "left")
     same = conjunction(_of("t", c).eqNullSafe(_of("s", n)) for c, n in zip(key, names, strict=True))
     merging = DeltaTable.forPath(session, path).alias("t").merge(few(changes, delta.small).alias("s"), same)
-    there = _of("s", f"{_NEW}there")
+    there = _of("s", _THERE)
     rows: dict[str, str | Column] = {quoted(c): _of("s", _NEW + c) for c in columns}
     merging = merging.whenMatchedDelete(there.isNull()).whenMatchedUpdate(set=rows)
     (merging.whenNotMatchedInsert(there.isNotNull(), rows) if insert else merging).execute()

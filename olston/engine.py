@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from olston import arrivals, held, polling, reading, taken
 from olston import ingest as arriving
 from olston import session as sessions
 from olston import state as states
+from olston import trace as tracing
 from olston.arrive import arrive
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
@@ -41,10 +43,12 @@ from olston.scheduler.network import Network
 from olston.scheduling import Scheduling
 from olston.schema import resolve
 from olston.serve import serve
+from olston.standing import standing
 from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
 from olston.timeline import History
+from olston.trace import TraceOf
 from olston.vacuum import Vacuumed, vacuum
 from olston.worker import Worker
 
@@ -176,7 +180,7 @@ class Engine:
         With `full` everything upstream is computed anew from the sources, and the content is replaced. If another
         scheduler serves the workflow, it is asked to, and waited for.
         """
-        self._refuse_paused()
+        self.refuse_paused()
         command = self._scheduling.command({"refresh": self._named(outputs, full), "full": full})
         answer, error = self._scheduling.fulfil(command)
         if error is not None:
@@ -195,7 +199,7 @@ class Engine:
         planned = self._planning.plan(state, state.now(self.now), demand)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
-        return PlanOf(planned.decision, evidence, planned.now, changes)
+        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem)
 
     def serve(self, *, stop: threading.Event | None = None) -> None:
         """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.
@@ -220,7 +224,8 @@ class Engine:
             record.paused = paused
         self._scheduling.command({"pause": paused})
 
-    def _refuse_paused(self) -> None:
+    def refuse_paused(self) -> None:
+        """An error if nothing is to be begun until `resume`."""
         with self._catalog.look() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
         if record is not None and record.paused:
@@ -305,10 +310,23 @@ class Engine:
                 content = shown.block.target
         return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self.now)))
 
+    def trace(self, channel: str, where: str, at: Stamp | datetime | None = None) -> TraceOf:
+        """Which snapshots the rows of `channel` may come from of which the condition `where`, in SQL, holds."""
+        whole, found = self.provenance(channel, at), self.workflow.channel(channel)
+        if found.name not in self.workflow.outputs:
+            return tracing.trace(whole, where, self.read(channel, at), (), self._held)
+        moment = reading.moment(at)
+        assert not isinstance(moment, str)
+        with self._catalog.look() as db:
+            last = reading.delivery(db, self.workflow.name, found.name, moment)
+            before = tracing.deliveries(db, self._planning.load(db), last)
+        return tracing.trace(whole, where, self._held(last), before, self._held)
+
     def status(self) -> StatusOf:
         """Every output with its freshness and consistency against each bound; needs no Spark."""
         with self._catalog.look() as db:
-            return status(db, self._planning.load(db), self.workflow, self.now)
+            found = status(db, self._planning.load(db), self.workflow, self.now)
+            return replace(found, standing=standing(db, self.workflow.name))
 
     def history(self, limit: int = 20) -> HistoryOf:
         """The last steps that were tried, with what they were expected to cost and what they did; needs no Spark."""

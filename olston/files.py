@@ -18,7 +18,7 @@ from olston.failure import reason
 from olston.followed import TYPED
 from olston.ingest import refuse_drift
 from olston.operators.bag import union
-from olston.operators.columns import DELETED, PART, col
+from olston.operators.columns import DELETED, PART, WEIGHT, col
 from olston.operators.weak import Replace
 from olston.schema import nullable
 from olston.taken import File
@@ -115,6 +115,15 @@ def read(session: SparkSession, source: Channel, declared: StructType, format: s
     return latest
 
 
+def offered(session: SparkSession, source: str, declared: StructType, format: str, path: str) -> DataFrame:
+    """The rows of a file, or of all files of a folder, as they are; text takes its types from what was `declared`."""
+    try:
+        own = _reader(session, format).load(_escaped(path)).schema
+        return _reader(session, format).schema(_expected(declared, own, format)).load(_escaped(path))
+    except Exception as error:
+        raise IngestError(f"{source}, {path}: cannot be read as {format}: {reason(error)} Nothing arrived.") from error
+
+
 def _shaped(rows: DataFrame, declared: StructType, keyed: bool) -> DataFrame:
     from pyspark.sql import functions as F
 
@@ -168,11 +177,11 @@ def _shape(session: SparkSession, format: str, path: str) -> str:
 
 def _expected(declared: StructType, own: StructType, format: str) -> StructType:
     """The columns to read files with: their own, of which text has the names only, and json those that are not null."""
-    from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+    from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
     if format in TYPED:
         return StructType(nullable(own).fields)
-    types = {**{f.name: f.dataType for f in declared.fields}, DELETED: BooleanType()}
+    types = {**{f.name: f.dataType for f in declared.fields}, DELETED: BooleanType(), WEIGHT: LongType()}
     names = own.names if format == "csv" else list(dict.fromkeys([*declared.names, *own.names]))
     return StructType([StructField(n, types.get(n, StringType())) for n in names])
 

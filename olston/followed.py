@@ -49,7 +49,7 @@ def follows(
         if format is not None:
             raise WorkflowError(f"{name}: a table that is followed is a Delta table; leave format= out.")
         return Follows(table=str(table), poll=every)
-    chosen = _format(name, str(files), format)
+    chosen = format_of(name, str(files), format)
     if schema is None and chosen not in TYPED:
         raise WorkflowError(
             f"{name}: {chosen} files do not say of which types their columns are; declare them, as in "
@@ -68,7 +68,8 @@ def _every(name: str, poll: Duration) -> int:
     return every
 
 
-def _format(name: str, files: str, given: str | None) -> str:
+def format_of(name: str, files: str, given: str | None) -> str:
+    """The format of `files` of source `name`: as `given`, or as their suffix tells."""
     if given is not None:
         if given not in FORMATS:
             raise unknown("format", given, FORMATS, f"source {name!r}")

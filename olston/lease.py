@@ -99,6 +99,14 @@ class Lease:
         return _now() + int(self._seconds * 1e6)
 
 
+def holder(db: Session, workflow: str) -> str | None:
+    """Who holds a workflow, `host:process`; nobody, if the process is known to be gone."""
+    known = db.get(LeaseRecord, workflow)
+    if known is None or not known.holder or known.expires_at <= _now() or _is_dead(known.holder):
+        return None
+    return known.holder.rpartition(":")[0]
+
+
 def _now() -> int:
     return time.time_ns() // 1000
 

@@ -14,7 +14,13 @@ EXAMPLES = ("search_preprocessing", "feedback_prioritization", "crawl_selection"
 
 
 def find_workflow(name: str) -> tuple[Workflow, Path]:
-    """The workflow of an example, or the one that a Python file defines, and the folder it is in."""
+    """The workflow of an example, or the one that a Python file defines, and the folder it is in.
+
+    `file.py:name` is the one of several in the file that has this name, or is called so there.
+    """
+    name, _, which = name.partition(".py:")
+    if which:
+        name += ".py"
     if name in EXAMPLES:
         module = importlib.import_module(f"olston.examples.{name}.workflow")
         return module.wf, Path(str(module.__file__)).parent
@@ -25,10 +31,10 @@ def find_workflow(name: str) -> tuple[Workflow, Path]:
         if path.suffix == ".py" or len(path.parts) > 1:
             raise WorkflowError(f"{path}: no such file.", code="NO_SUCH_FILE")
         raise unknown("workflow", name, EXAMPLES)
-    return _from_file(path), path.parent
+    return _from_file(path, which), path.parent
 
 
-def _from_file(path: Path) -> Workflow:
+def _from_file(path: Path, which: str = "") -> Workflow:
     spec = importlib.util.spec_from_file_location(f"_olston_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise WorkflowError(f"{path}: not a Python file; a workflow is defined in one.")
@@ -44,11 +50,18 @@ def _from_file(path: Path) -> Workflow:
         raise WorkflowError(f"{path}{place}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
-    found = [value for value in vars(module).values() if isinstance(value, Workflow)]
+    variables = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
+    if which:
+        called = {**{w.name: w for w in variables.values()}, **variables}
+        if which not in called:
+            raise unknown("workflow", which, called, str(path))
+        return called[which]
+    found = list({id(w): w for w in variables.values()}.values())
     if len(found) != 1:
         names = ", ".join(w.name for w in found) or "none"
         raise WorkflowError(
-            f"{path}: it must define one workflow at its top level, but defines {len(found)} ({names})."
+            f"{path}: it must define one workflow at its top level, but defines {len(found)} ({names}); "
+            f"of several, name one: {path.name}:NAME."
         )
     return found[0]
 

@@ -26,6 +26,7 @@ from olston.store import Store, folder
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_WHOLE = "partitionOverwriteMode", "static"  # a session may say that partitions which get no rows stay
 _IN_PLACE = "delta.enableDeletionVectors"
 """Lets a row be changed without writing its whole file anew."""
 
@@ -189,7 +190,7 @@ class Published:
         rows.write.format("delta").mode("append").option(_IN_PLACE, "true").save(path)
 
     def _overwrite(self, session: SparkSession, rows: DataFrame, path: str) -> None:
-        writer = rows.write.format("delta").mode("overwrite").option(_IN_PLACE, "true")
+        writer = rows.write.format("delta").mode("overwrite").option(_IN_PLACE, "true").option(*_WHOLE)
         if table.exists(session, path):
             held = session.read.format("delta").load(path).schema
             if nullable(held) != nullable(rows.schema):

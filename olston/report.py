@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from html import escape
@@ -15,10 +15,13 @@ from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Evidence
+from olston.scheduler.problem import Problem
 from olston.timeline import History
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from olston.standing import Standing
 
 
 class Shown(ABC):
@@ -92,6 +95,8 @@ class PlanOf(Shown):
     evidence: Evidence | None
     now: Stamp
     changes: tuple[Change, ...] = ()
+    problem: Problem | None = field(default=None, repr=False)
+    """What was decided on."""
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -197,11 +202,15 @@ def moment(stamp: Stamp) -> str:
 
 @dataclass(frozen=True)
 class BoundOf:
-    """A bound of an output, how far the content is from it, and when it would break if nothing arrived."""
+    """A bound of an output, how far the content is from it, and when it would break if nothing arrived.
+
+    `measured_seconds` is the staleness or inconsistency that it bounds.
+    """
 
     bound: str
     left_seconds: float
     breaks_at: Stamp | None = None
+    measured_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -224,25 +233,39 @@ class StatusOf(Shown):
     paused: bool = False
     warnings: tuple[str, ...] = ()
     """What is wrong with data that arrived."""
+    standing: Standing | None = None
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """The outputs that break a bound now."""
-        return tuple(o.output for o in self.outputs if any(b.left_seconds < 0 for b in o.bounds))
+        """The outputs that break a bound now, or hold nothing."""
+        return tuple(o.output for o in self.outputs if o.held is None or any(b.left_seconds < 0 for b in o.bounds))
+
+    @property
+    def next_deadline(self) -> tuple[str, Stamp] | None:
+        """The output whose bound will be the next to break, and when, if nothing is done."""
+        coming = [
+            (b.breaks_at, o.output)
+            for o in self.outputs if not o.due
+            for b in o.bounds if b.breaks_at is not None
+        ]  # fmt: skip
+        moment, output = min(coming, default=(None, ""))
+        return None if moment is None else (output, moment)
 
     def to_dict(self) -> dict[str, Any]:
+        deadline = self.next_deadline
         return {
             "workflow": self.workflow,
             "paused": self.paused,
             "warnings": list(self.warnings),
+            "stale": list(self.stale),
+            "next_deadline": None if deadline is None else {"output": deadline[0], "at": deadline[1]},
+            **({} if self.standing is None else self.standing.to_dict()),
             "outputs": [
                 {
                     "output": o.output,
                     "due": o.due,
                     "provenance": None if o.held is None else o.held.to_dict(),
-                    "bounds": [
-                        {"bound": b.bound, "left_seconds": b.left_seconds, "breaks_at": b.breaks_at} for b in o.bounds
-                    ],
+                    "bounds": [asdict(b) for b in o.bounds],
                     "failed": o.failed,
                 }
                 for o in self.outputs
@@ -255,17 +278,32 @@ class StatusOf(Shown):
         from rich.text import Text
 
         table = Table(title=f"{self.workflow}{', paused' if self.paused else ''}", title_justify="left", box=None)
-        for heading in ("output", "", "bound", "left", "breaks at"):
+        for heading in ("output", "", "bound", "is", "left", "breaks at"):
             table.add_column(heading)
         for o in self.outputs:
             state = "holds nothing" if o.held is None else "due" if o.due else "kept"
-            for i, b in enumerate(o.bounds or (BoundOf("no bound", 0.0),)):
-                left = "" if not o.bounds else _span(b.left_seconds)
+            for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None else "no bound", 0.0),)):
+                spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""
-                table.add_row("" if i else o.output, "" if i else state, b.bound, left, when)
-            if o.failed:
+                table.add_row("" if i else o.output, "" if i else state, b.bound, *spans, when)
+            if o.failed and not (self.standing and self.standing.failures):
                 table.add_row("", "failed", o.failed)
+        for line in self._busy():
+            table.add_row(*line)
         return Group(table, *map(Text, self.warnings)) if self.warnings else table
+
+    def _busy(self) -> Iterator[tuple[str, str, str]]:
+        """What is going on, as rows below the outputs."""
+        now = self.standing
+        if now is not None:
+            if now.scheduler is not None:
+                yield "", "scheduled", f"by {now.scheduler}"
+            for s in now.running:
+                yield "", "running", f"{s.step}, since {moment(s.started_at)}, about {s.expected_seconds:.1f} s"
+            for s in now.failures if any(o.due for o in self.outputs) else ():
+                yield "", "failed", f"{s.step}, at {moment(s.started_at)}: {s.error}"
+        if self.next_deadline is not None:
+            yield "", "next", f"{self.next_deadline[0]} breaks a bound at {moment(self.next_deadline[1])}"
 
 
 @dataclass(frozen=True)
@@ -293,6 +331,7 @@ class HistoryOf(Shown):
 
     def __rich__(self) -> RenderableType:
         from rich.table import Table
+        from rich.text import Text
 
         table = Table(box=None)
         for heading in ("started", "step", "", "expected s", "took s", "expected rows", "rows"):
@@ -302,6 +341,8 @@ class HistoryOf(Shown):
             rows = "" if s.rows is None else f"{s.rows:,.0f}"
             expected = f"{s.expected_seconds:.2f}", f"{s.expected_rows:,.0f}"
             table.add_row(moment(s.started_at), s.step, s.state, expected[0], took, expected[1], rows)
+            if s.error:
+                table.add_row("", Text(s.error.splitlines()[0], style="dim"))
         return table
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import Session, col, select
 
 from olston.catalog.records import PlanRecord, StepRecord, WorkflowRecord
+from olston.constraints import Staleness
 from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
 from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf, Tried
@@ -45,9 +46,13 @@ def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: b
 
 
 def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:
-    breaks = problem.bounds().breaks_at(output, content)
+    breaks, inputs = problem.bounds().breaks_at(output, content), problem.network.inputs[output]
     for s in slack(problem, output, content):
-        yield BoundOf(str(s.bound), s.left / 1e6, breaks if str(s.bound).startswith("bound_staleness") else None)
+        if isinstance(s.bound, Staleness):
+            stale = problem.history.staleness(content, inputs, s.bound.pathway)
+            yield BoundOf(str(s.bound), s.left / 1e6, breaks, stale / 1e6)
+        else:
+            yield BoundOf(str(s.bound), s.left / 1e6, None, problem.history.inconsistency(content, inputs) / 1e6)
 
 
 def _failure(db: Session, workflow: str) -> str | None:

@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from olston.block import DELTA, MONOTONE, Block, Kind, is_weak
 from olston.constraints import Inconsistency, Staleness
 from olston.operators.operator import Operator
 from olston.operators.signature import Signature
 from olston.scheduler.declared import Declared
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Price: TypeAlias = Callable[[Sequence[Block]], tuple[float, tuple[float, ...]]]
 """The operands in order → cost, and the size of each result."""
@@ -99,22 +96,15 @@ class Network:
     def order(self) -> dict[str, int]:
         return {channel: i for i, channel in enumerate(self.inputs)}
 
-    @cached_property
-    def graph(self) -> nx.DiGraph[str]:
-        """Channels, with an edge from each that an operation reads to each that it writes."""
-        import networkx as nx
-
-        graph: nx.DiGraph[str] = nx.DiGraph()
-        graph.add_nodes_from(self.inputs)
-        graph.add_edges_from((i, o) for v in self.variants if v.foreign for i in v.inputs for o in v.outputs)
-        return graph
-
     def upstream(self, channel: str) -> frozenset[str]:
         """`channel` and all that feeds it."""
         if channel not in self._upstream:
-            import networkx as nx
-
-            self._upstream[channel] = frozenset(nx.ancestors(self.graph, channel)) | {channel}
+            found, wanted = {channel}, [channel]
+            while wanted:
+                read = {i for v in self.producers.get(wanted.pop(), ()) for i in v.inputs} - found
+                found |= read
+                wanted += read
+            self._upstream[channel] = frozenset(found)
         return self._upstream[channel]
 
     @cached_property

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
-from olston.block import BASE, DELTA, MONOTONE, Block, Kind, is_weak, weak
+from olston.block import BASE, MONOTONE, Block, Kind, is_weak, weak
 from olston.constraints import Inconsistency, Staleness
 from olston.errors import OlstonError, ProblemError, unknown
-from olston.operators.signature import Link, Reads, Relaxed, Signature
+from olston.operators.signature import Reads, Relaxed, Signature
 from olston.provenance import Provenance
-from olston.scheduler.network import Network, Output, Price, Variant
+from olston.scheduler.network import Network, Output, Recompute, Variant
 from olston.scheduler.problem import Problem
-from olston.scheduler.problem_format import Case, ChannelPart, OperatorPart, Stamps, parse
+from olston.scheduler.problem_format import Case, ConsumerPart, OperatorPart, SolvePart, Stamps, parse
+from olston.scheduler.problem_prices import KINDS, conversions, converter, handing_over, linear
 from olston.timeline import History, Timeline
 
-_KINDS = {"B": BASE, "D": DELTA, "D+": MONOTONE}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+_NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Problem]], bool]:
-    """The problems of a file with their ids, and whether the file is a list of cases; `only` selects one by its id."""
+def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Problem, SolvePart]], bool]:
+    """The problems of a file, with their ids and how to solve them, and whether the file is a list of cases; `only`
+    selects one by its id.
+    """
     try:
         text = json.loads(path.read_text())
     except OSError as error:
@@ -46,7 +48,8 @@ def read_file(path: Path, only: str | None = None) -> tuple[list[tuple[str, Prob
         if not chosen:
             raise unknown("case", only, names, str(path))
         named, several = chosen, False
-    return [(name, load(case, name)) for name, case in named], several
+    parsed = [(name, parse(case, name)) for name, case in named]
+    return [(name, _problem(case, name), case.solve) for name, case in parsed], several
 
 
 def _case_name(case: Any, position: int) -> str:
@@ -56,9 +59,12 @@ def _case_name(case: Any, position: int) -> str:
 
 def load(case: Any, name: str = "problem") -> Problem:
     """The planning problem that `case` describes; refuses what is malformed or contradicts itself."""
-    parsed = parse(case, name)
+    return _problem(parse(case, name), name)
+
+
+def _problem(case: Case, name: str) -> Problem:
     try:
-        return _Reader(parsed).problem()
+        return _Reader(case).problem()
     except ProblemError as error:
         raise ProblemError(f"{name}: {error.message}") from None
     except OlstonError as error:
@@ -80,10 +86,11 @@ class _Reader:
         order = self._order()
         network = Network(
             {name: tuple(self.channels[name].paths) for name in order},
-            (*map(self._operator, self.case.operators), *(v for n in order for v in conversions(self.channels[n]))),
-            {o.channel: Output(o.channel, self._accepts(o.channel, o.accepts)) for o in self.case.outputs},
+            (*map(self._operator, self.case.operators), *(v for n in order for v in self._conversions(n))),
+            {o.channel: self._output(o) for o in self.case.outputs},
             tuple(self._staleness()),
             tuple(self._inconsistency()),
+            wary=self.case.wary,
         )
         holds = {o.channel: self._provenance(o.channel, o.holds, "holds") for o in self.case.outputs}
         return Problem(network, self._blocks(), history, holds)
@@ -156,20 +163,38 @@ class _Reader:
             # a one-sided union lists the weights of both sides; those beyond its operands mean nothing
             if len(weights) < operands:
                 raise ProblemError(f"{where}: {what} has {len(weights)} weights for {operands} operands.")
+        monotone = len(reads) == 1 if operator.monotone is None else operator.monotone
         return Variant(
             operator.name,
-            operator.name.split(".")[0],
-            Signature(reads, kinds.pop(), operator.sync, monotone=len(reads) == 1, relaxed=Relaxed.KEEPS),
+            operator.widget or operator.name.split(".")[0],
+            Signature(reads, kinds.pop(), operator.sync, monotone, Relaxed[operator.relaxed.upper()]),
             tuple(i.channel for i in operator.inputs),
             tuple(o.channel for o in operator.outputs),
-            linear(operator.cost.fixed, operator.cost.per_operand, [o.size for o in operator.outputs]),
+            linear(operator.cost, [o.size for o in operator.outputs], [o.fixed for o in operator.outputs]),
+            recompute=Recompute[operator.recompute.upper()],
         )
 
-    def _accepts(self, channel: str, kinds: Sequence[str]) -> frozenset[Kind]:
+    def _conversions(self, channel: str) -> Iterator[Variant]:
+        part = self.channels[channel]
+        if part.converters is None:
+            yield from conversions(part)
+            return
+        for one in part.converters:
+            where = f"converter {one.name!r} of channel {channel!r}"
+            kinds = tuple(self._kind(channel, k, where) for k in one.kinds)
+            yield converter(channel, one, kinds, self._kind(channel, one.writes, where))
+
+    def _output(self, part: ConsumerPart) -> Output:
+        channel, where = part.channel, f"output {part.channel!r}"
         self._known(channel, "outputs")
         if [o.channel for o in self.case.outputs].count(channel) > 1:
             raise ProblemError(f"output {channel!r} is listed twice.")
-        return frozenset(self._kind(channel, k, f"output {channel!r}") for k in kinds)
+        accepts = frozenset(self._kind(channel, k, where) for k in part.accepts)
+        if not part.delivery:
+            return Output(channel, accepts)
+        return Output(
+            channel, accepts, handing_over({self._kind(channel, k, where): c for k, c in part.delivery.items()})
+        )
 
     def _staleness(self) -> Iterator[Staleness]:
         for bound in self.case.constraints:
@@ -202,7 +227,7 @@ class _Reader:
             target = self._provenance(part.channel, part.target, where)
             source = self._provenance(part.channel, part.source, where)
             assert target is not None
-            block = Block(part.channel, kind, target, source, part.size)
+            block = Block(part.channel, kind, target, source, part.size, part.relaxed, overlay=part.overlay)
             same = found.setdefault(part.channel, {}).setdefault(block.key, block)
             if same.rows != block.rows:
                 raise ProblemError(f"{block}: listed with size {same.rows} and with size {block.rows}.")
@@ -224,65 +249,16 @@ class _Reader:
 
     def _kind(self, channel: str, name: str, where: str) -> Kind:
         self._known(channel, where)
-        if name in _KINDS:
-            return _KINDS[name]
+        if name in KINDS:
+            return KINDS[name]
         known = self.channels[channel].weak
         if name not in known:
-            raise unknown("kind", name, [*_KINDS, *known], f"{where} on channel {channel!r}")
+            raise unknown("kind", name, [*KINDS, *known], f"{where} on channel {channel!r}")
         return weak(name)
 
     def _known(self, channel: str, where: str) -> None:
         if channel not in self.channels:
             raise unknown("channel", channel, self.channels, where)
-
-
-def linear(fixed: float, weights: Sequence[float], sizes: Sequence[Sequence[float]]) -> Price:
-    """A price of `fixed` and weights over the sizes of the operands."""
-
-    def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
-        rows = [b.rows for b in operands]
-        cost = fixed + sum(w * r for w, r in zip(weights, rows, strict=False))
-        return cost, tuple(sum(w * r for w, r in zip(size, rows, strict=False)) for size in sizes)
-
-    return price
-
-
-def conversions(channel: ChannelPart) -> Iterator[Variant]:
-    """The converters of a channel; in a problem every delta may be applied relaxed."""
-    name, cost = channel.name, channel.converter_cost
-
-    def variant(
-        label: str, reads: tuple[Kind, ...], link: Link, writes: Kind, size: Callable[[list[float]], float]
-    ) -> Variant:
-        def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
-            rows = [b.rows for b in operands]
-            return cost.fixed + cost.per_unit_read * sum(rows), (size(rows),)
-
-        signature = Signature((Reads(reads, link),), writes, relaxed=Relaxed.KEEPS)
-        return Variant(label, name, signature, (name,), (name,), price)
-
-    def chain(kind: Kind) -> Variant:
-        signature = Signature((Reads((kind, kind), Link.ABUTS),), kind, monotone=kind == DELTA, relaxed=Relaxed.KEEPS)
-        return Variant("chain", name, signature, (name,), (name,), linear(0.0, (0, 0), [(1, 1)]), listed=False)
-
-    yield variant("c.DB", (BASE, DELTA), Link.RELAXED, BASE, sum)
-    yield variant("c.BD", (BASE, BASE), Link.PRECEDES, DELTA, lambda r: abs(r[1] - r[0]))
-    yield chain(DELTA)
-    for label, part in channel.weak.items():
-        if not label or label in _KINDS:
-            raise ProblemError(f"channel {name!r}: a weak kind cannot be named {label!r}; that is another kind.")
-        kind, expand = weak(label), part.expand
-        made = {
-            "wB": variant(f"c.{label}B", (BASE, kind), Link.RELAXED, BASE, lambda r, e=expand: r[0] + e * r[1]),  # type: ignore[misc]
-            "wD": variant(f"c.{label}D", (BASE, kind), Link.EXACT, DELTA, lambda r, e=expand: e * r[1]),  # type: ignore[misc]
-            "Dw": variant(f"c.D{label}", (DELTA,), Link.EXACT, kind, lambda r, e=expand: r[0] / e),  # type: ignore[misc]
-            "Bw": variant(f"c.B{label}", (BASE, BASE), Link.PRECEDES, kind, lambda r, e=expand: abs(r[1] - r[0]) / e),  # type: ignore[misc]
-        }
-        for converter in part.converters:
-            if converter not in made:
-                raise unknown("converter", converter, made, f"weak kind {label!r} of channel {name!r}")
-            yield made[converter]
-        yield chain(kind)
 
 
 def show_kind(kind: Kind) -> str:

@@ -11,6 +11,7 @@ from olston.errors import ProblemError
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Stamps = list[list[Number]]
+Rule = Literal["keeps", "if_monotone", "never"]
 
 
 class Part(BaseModel):
@@ -33,13 +34,44 @@ class WeakKind(Part):
     converters: list[str]
 
 
+class OperatorCost(Part):
+    """What an operator costs, by weights over the operands; `per_overlay` over what reading bases costs beyond that."""
+
+    fixed: NotNegative
+    per_operand: list[NotNegative]
+    per_overlay: NotNegative = 0.0
+
+
+class ConverterPart(Part):
+    """A converter of a channel that has others than the format's own.
+
+    `size` are weights over the operands, `fixed` is added; of `precedes` the absolute value counts. `monotone_size`
+    holds instead where the last operand is a D+.
+    """
+
+    name: str
+    widget: str | None = None
+    kinds: Annotated[list[str], Field(min_length=1, max_length=2)]
+    link: Literal["exact", "relaxed", "completes", "precedes", "abuts"] = "exact"
+    writes: str
+    monotone: bool = False
+    relaxed: Rule = "never"
+    listed: bool = True
+    lays_over: bool = False
+    cost: OperatorCost
+    size: list[Number]
+    fixed: Number = 0.0
+    monotone_size: list[Number] | None = None
+
+
 class ChannelPart(Part):
-    """A channel, with the input of each of its provenance entries."""
+    """A channel, with the input of each of its provenance entries; `converters` stand for the format's own."""
 
     name: str
     paths: Annotated[list[str], Field(min_length=1)]
     weak: dict[str, WeakKind] = {}
     converter_cost: ConverterCost
+    converters: list[ConverterPart] | None = None
 
 
 class InputPart(Part):
@@ -50,36 +82,44 @@ class InputPart(Part):
 
 
 class OutputPart(Part):
-    """A result of an operator, its size by weights over the operands."""
+    """A result of an operator, its size by weights over the operands, and `fixed`."""
 
     channel: str
     kind: str
     size: list[NotNegative]
-
-
-class OperatorCost(Part):
-    """What an operator costs, by weights over the operands."""
-
-    fixed: NotNegative
-    per_operand: list[NotNegative]
+    fixed: NotNegative = 0.0
 
 
 class OperatorPart(Part):
-    """An operator variant."""
+    """An operator variant. What the format leaves open may be said: its widget, when its results are D+ and may be
+    applied relaxed, and when a policy lets it recompute."""
 
     name: str
+    widget: str | None = None
+    monotone: bool | None = None
+    relaxed: Rule = "keeps"
+    recompute: Literal["allowed", "last_resort", "first_fill"] = "allowed"
     inputs: Annotated[list[InputPart], Field(min_length=1)]
     sync: bool = False
     outputs: Annotated[list[OutputPart], Field(min_length=1)]
     cost: OperatorCost
 
 
+class DeliveryCost(Part):
+    """What one way to hand over a block costs."""
+
+    fixed: NotNegative
+    per_row: NotNegative
+    per_overlay: NotNegative = 0.0
+
+
 class ConsumerPart(Part):
-    """What a consumer accepts and holds."""
+    """What a consumer accepts and holds; `delivery` are the ways to hand over blocks of a kind, the cheapest counts."""
 
     channel: str
     accepts: Annotated[list[str], Field(min_length=1)]
     holds: Stamps | None
+    delivery: dict[str, list[DeliveryCost]] = {}
 
 
 class ConstraintPart(Part):
@@ -92,13 +132,23 @@ class ConstraintPart(Part):
 
 
 class BlockPart(Part):
-    """A block that exists."""
+    """A block that exists; `relaxed` says whether it may be applied so, `overlay` what reading it costs beyond."""
 
     channel: str
     kind: str
     source: Stamps | None = None
     target: Stamps
     size: NotNegative
+    relaxed: bool = True
+    overlay: NotNegative = 0.0
+
+
+class SolvePart(Part):
+    """How a problem is to be solved, if not as the format says: unpruned, and planned again, for what is stale."""
+
+    prunings: tuple[str, ...] = Field(default=(), strict=False)
+    replan: bool | None = True
+    due: list[str] | None = None
 
 
 class Case(Part):
@@ -112,6 +162,8 @@ class Case(Part):
     outputs: list[ConsumerPart]
     constraints: list[ConstraintPart] = []
     blocks: list[BlockPart] = []
+    wary: bool = False
+    solve: SolvePart = SolvePart()
 
 
 def parse(case: Any, name: str) -> Case:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from olston.block import BASE, MONOTONE, Block
+from olston.block import BASE, MONOTONE, Block, Kind
 from olston.operators.estimate import Work
+from olston.provenance import Provenance
 from olston.scheduler.cost import CostModel, Rates
 
 Way: TypeAlias = Literal["overwrite", "append", "merge", "upsert", "rewrite", "feed"]
@@ -52,6 +53,16 @@ class DeliveryPriced:
 
     def cost(self, block: Block, way: Way) -> float:
         return self.rates(way).cost(self.work(block, way))
+
+    def lines(self, channel: str, kind: Kind) -> list[tuple[float, float, float]]:
+        """Of each way to hand over a block of `kind`: its cost, and that of a row and of a row of overlay more."""
+
+        def cost(way: Way, rows: float, overlay: float) -> float:
+            return self.cost(Block.planned((channel, kind, None, Provenance.at(1)), rows, True, overlay), way)
+
+        ways = self._possible(Block.planned((channel, kind, None, Provenance.at(1)), 0, True), self.allows)
+        bare = [(way, cost(way, 0, 0)) for way in ways]
+        return [(c, (cost(w, 1e6, 0) - c) / 1e6, (cost(w, 0, 1e6) - c) / 1e6) for w, c in bare]
 
     def rates(self, way: Way) -> Rates:
         found = self._rates.get(way)

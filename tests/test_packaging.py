@@ -83,6 +83,13 @@ def test_the_wheel_holds_the_data_beside_the_modules(wheel: list[str]) -> None:
     assert {"olston/py.typed"} | data <= set(wheel)
 
 
+def test_the_wheel_holds_what_init_copies(wheel: list[str]) -> None:
+    folder = ROOT / "olston" / "cli" / "template"
+    copied = {p.relative_to(ROOT).as_posix() for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc"}
+    assert {"olston/cli/template/olston.yml", "olston/cli/template/data/orders/1.csv"} <= copied
+    assert copied <= set(wheel)
+
+
 def test_deciding_does_not_import_spark() -> None:
     deciding = sorted(
         ".".join(path.with_suffix("").parts).removesuffix(".__init__")

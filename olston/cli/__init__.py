@@ -1,55 +1,100 @@
 """The command line. Each verb is a module; this one puts them together and turns errors into messages.
 
-Exit codes: 0 done, also if `plan --problem` answers that there is no plan; 1 an unexpected failure; 2 wrong usage or
-bad input; 3 no plan can keep the promises of a workflow.
+    0    done; also if `plan --problem` answers that there is no plan
+    1    an unexpected failure
+    2    wrong usage, or bad input: a name, an option, a file, a definition, data that does not fit
+    3    no plan can keep the promises
+    4    a step failed; nothing readable has changed
+    5    `status --fail-if-stale`: an output breaks a bound, or holds nothing
+    6    Spark, the catalog or the home cannot be used, or there is nothing to be read yet
+    7    the workflow is paused
+    130  interrupted
+
+Errors are one line `error: [CODE] …` on standard error, with `--json` also `{"error": {"code", "message"}}` on standard
+output; `--debug` shows tracebacks. Nothing heavy is imported before a verb needs it: `olston --help` is quick.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from olston.cli.plan import plan
-from olston.cli.simulate import simulate
-from olston.errors import InfeasibleError, OlstonError
+from olston.cli import exits
+from olston.cli.settings import settings
+from olston.errors import OlstonError
+
+VERBS = (
+    "init", "check", "plan", "run", "serve", "ingest", "read", "status", "provenance", "history", "dag", "simulate",
+    "pause", "resume", "vacuum", "recover",
+)  # fmt: skip
 
 app = typer.Typer(
     name="olston",
     help="Schedules asynchronous incremental workflows for batch data products on Spark and Delta.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("plan")(plan)
-app.command("simulate")(simulate)
+for verb in VERBS:
+    app.command(verb)(getattr(import_module(f"olston.cli.{verb}"), verb))
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    debug: bool = typer.Option(False, "--debug", help="Show tracebacks of errors."),
+    context: typer.Context,
+    project: Annotated[
+        Path | None,
+        typer.Option("-C", "--project", help="Folder of the project, for all verbs.", metavar="DIR"),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Options of all verbs."""
-    _settings["debug"] = debug
+    settings.debug, settings.project = debug, project
+    if version:
+        from olston import __version__
 
-
-_settings = {"debug": False}
+        print(f"olston {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if "--debug" in given:  # wherever it stands
+        given = ["--debug", *(a for a in given if a != "--debug")]
     try:
-        app(given)
-    except OlstonError as error:
-        if _settings["debug"]:
-            raise
-        if "--json" in given:
-            print(json.dumps({"error": {"code": error.code, "message": error.message}}))
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(3 if isinstance(error, InfeasibleError) else 2)
-    except KeyboardInterrupt:
+        code = app(given, standalone_mode=False)
+    except typer.Abort:
+        code = exits.INTERRUPTED
+    except Exception as error:
+        code = _tell(error, as_json="--json" in given)
+    if code == exits.INTERRUPTED:
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else exits.DONE)
+
+
+def _tell(error: Exception, *, as_json: bool) -> int:
+    """Say what went wrong; with --debug let it be raised."""
+    usage = getattr(error, "format_message", None)  # typer's own errors, whichever click it brings along
+    if usage is not None:
+        code, name, message = exits.WRONG, "USAGE", str(usage())
+    elif settings.debug:
+        raise error
+    elif isinstance(error, OlstonError):
+        code, name, message = exits.exit_code(error), error.code, error.message
+    else:
+        code, name = exits.UNEXPECTED, "UNEXPECTED"
+        message = f"{type(error).__name__}: {error}; olston --debug … shows where."
+    if as_json:
+        print(json.dumps({"error": {"code": name, "message": message}}, ensure_ascii=False))
+    print(f"error: [{name}] {message}", file=sys.stderr)
+    for note in getattr(error, "__notes__", ()):
+        print(f"  also: {note}", file=sys.stderr)
+    return code

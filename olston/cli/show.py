@@ -1,8 +1,13 @@
-"""How plans look in a terminal."""
+"""How answers look in a terminal."""
 
 from __future__ import annotations
 
-from rich.console import Console
+import json
+import os
+import sys
+from typing import Any, Protocol
+
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.tree import Tree
 
@@ -10,7 +15,30 @@ from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Evidence
 from olston.scheduler.problem import Problem
 
-console = Console(highlight=False)
+WIDTH = 120
+"""Columns where nobody says how many there are: lines of a file or a pipe need not be folded at 80."""
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
+
+
+class Answer(Protocol):
+    """What the engine answers with."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+    def __rich__(self) -> RenderableType: ...
+
+
+def emit(answer: Answer, as_json: bool) -> None:
+    """Print an answer, for people or as JSON."""
+    if as_json:
+        emit_json(answer.to_dict())
+    else:
+        console.print(answer)
+
+
+def emit_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False))
 
 
 def show_decision(name: str, problem: Problem, decision: Decision, evidence: Evidence) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from olston.cli.options import AsJson, InProject
 from olston.duration import UNITS
 from olston.errors import RatesError
 
@@ -20,7 +21,10 @@ POLICY_SPAN = 12 * UNITS["hour"]
 
 
 def simulate(
-    workflow: Annotated[str, typer.Argument(help="An example by its name, or a Python file that defines a workflow.")],
+    workflow: Annotated[
+        str | None,
+        typer.Argument(help="An example by its name, or a Python file that defines a workflow; else the project's."),
+    ] = None,
     weeks: Annotated[
         float | None, typer.Option(help="Simulated weeks; 10 by default, 12 hours with --policies.", min=0.001)
     ] = None,
@@ -40,11 +44,12 @@ def simulate(
         float, typer.Option(help="By how much running times and sizes are off on average; 0 for none.", min=0, max=2)
     ] = 0.5,
     plot: Annotated[Path | None, typer.Option(help="Draw to this PNG or SVG file.", metavar="FILE")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    project: InProject = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run a workflow in simulated time: how fresh would it be, and what would it cost?
 
-    [bold]Examples:[/bold] olston simulate search_preprocessing --weeks 10;
+    [bold]Examples:[/bold] olston simulate --weeks 2; olston simulate search_preprocessing --weeks 10;
     olston simulate search_preprocessing --set "inconsistency(output)=1 day,1 week,4 weeks"
     """
     from olston.cli.progress import progress_bar
@@ -54,10 +59,15 @@ def simulate(
     from olston.scheduler.simulate.rates import read_rates
     from olston.scheduler.simulate.what_if import parse_setting
 
-    found, folder = find_workflow(workflow)
+    if workflow is None:
+        from olston.cli import opened
+
+        found, folder = opened.project(project).find_workflow()
+    else:
+        found, folder = find_workflow(workflow)
     file = rates if rates is not None else folder / "rates.toml"
     if rates is None and not file.exists():
-        raise RatesError(f"{workflow}: no {file.name} beside it; write one, or give --rates FILE.")
+        raise RatesError(f"{workflow or found.name}: no {file.name} beside it; write one, or give --rates FILE.")
     found.check()
     setting = parse_setting(set_, found) if set_ is not None else None
     default = POLICY_SPAN if policies else 10 * UNITS["week"]

@@ -12,6 +12,8 @@ import pytest
 
 from olston.cli import main
 from olston.errors import ProblemError
+from tests.cli.stage import WORKFLOW, Stage
+from tests.pretended import arrive
 from tests.scheduler.cases import MAP, case, delta, output, stale
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +114,8 @@ def test_nothing_due_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         (["--problem", str(PROBLEMS), "--case", "problem99"], "problem99"),
         (["--problem", str(PROBLEMS), "--prunings", "6.9"], "6.9"),
         (["--problem", str(ROOT / "README.md")], "not JSON"),
-        ([], "--problem"),
+        ([], "no olston.yml"),
+        (["--case", "problem05"], "--problem"),
     ],
 )
 def test_errors_go_to_stderr_without_a_traceback(
@@ -178,3 +181,51 @@ def test_a_case_that_one_step_repairs_reads_as_the_format_says(
     }
     assert found["emitted"] == {"c": [made]}
     assert found["holds_after"] == {"c": [[5.0]]}
+
+
+def test_the_plan_of_the_moment_is_a_tree_with_bounds_and_what_was_rejected(stage: Stage) -> None:
+    text = stage.run("plan").out
+    assert "totals holds nothing yet" in text
+    stage.fill(("orders", "customers"))
+    assert "nothing is due" in stage.run("plan").out
+    with stage.engine() as engine:
+        arrive(engine, "orders")
+    text = stage.run("plan").out
+    for words in ("totals is", "behind orders>paid>located", "paid.incremental", "→ totals", "totals reflects then"):
+        assert words in text
+    for words in ("1 day", "consistent", "rejected", "dearer by"):
+        assert words in text
+
+
+def test_a_changed_definition_comes_first(stage: Stage) -> None:
+    stage.fill(("orders", "customers"))
+    (stage.folder / "workflow.py").write_text(WORKFLOW.replace("amount > 0", "amount > 1"))
+    text = stage.run("plan").out
+    assert "paid is changed" in text
+    assert "totals is made anew, since paid changed" in text
+    assert stage.json("plan")["changes"][0] == {"channel": "paid", "change": "changed", "because": []}
+
+
+def test_named_outputs_are_planned_as_run_would(stage: Stage) -> None:
+    stage.fill(("orders", "customers"))
+    found = stage.json("plan", "--select", "totals, located", "--full-refresh", "located")
+    assert [p["due"] for p in found] == [["located"], ["totals"]]
+    assert stage.json("plan", "--full-refresh-all")["due"] == ["totals", "located"]
+    told = stage.run("plan", "--select", "locate")
+    assert told.code == 2
+    assert "did you mean 'located'?" in told.err
+
+
+def test_a_plan_that_was_dumped_is_solved_again(stage: Stage, tmp_path: Path) -> None:
+    stage.fill(("orders", "customers"))
+    with stage.engine() as engine:
+        arrive(engine, "orders")
+    file = tmp_path / "problem.json"
+    planned = stage.json("plan", "--dump", str(file))
+    solved = stage.json("plan", "--problem", str(file))
+    assert solved["cost"] == pytest.approx(planned["cost"], rel=0.01)
+    work = [s["step"] for s in planned["steps"] if not s["step"].startswith("→")]
+    assert [i["operator"] for i in solved["invocations"]] == work
+    stage.run("plan", "--full-refresh", "located", "--select", "totals", "--dump", str(file))
+    assert [a["id"] for a in stage.json("plan", "--problem", str(file))] == ["shop-1", "shop-2"]
+    assert stage.run("plan", "--dump", str(tmp_path / "no" / "folder.json")).code == 2

@@ -18,11 +18,15 @@ from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
 from olston.operators.map import BatchMap, IncrementalMap
 from olston.operators.operator import Operator
 from olston.provenance import Provenance
-from olston.scheduler.cost import ENGINE, PRIORS, CostModel, Rates
+from olston.scheduler import cost
+from olston.scheduler.cost import CostModel, Rates
 from olston.scheduler.learn import LAST, Learner, Recorded, learn
 from olston.scheduler.outcome import Key, Outcome
 from olston.scheduler.price import Priced
 
+PRIORS = Rates(start=0.5, base=2e-7, delta=2e-7, shuffled=5e-7, written=5e-7, overlay=1.5e-7)
+ENGINE = CostModel(default=PRIORS, delivery=PRIORS, overlays=True)
+"""Of no machine, so that what is learned here does not change when the priors are measured anew."""
 TRUE = Rates(start=0.2, base=1e-6, delta=3e-6, shuffled=2e-7, written=1e-6, overlay=1e-7)
 OPERATORS: dict[Key, Operator] = {
     ("m", "batch"): BatchMap(), ("m", "incremental"): IncrementalMap(),
@@ -147,7 +151,7 @@ def test_a_function_that_is_dear_in_one_variant_is_so_in_the_others() -> None:
 
 def test_without_outcomes_the_priors_hold() -> None:
     assert learn({}, ENGINE, OPERATORS) is ENGINE
-    assert ENGINE.default == PRIORS
+    assert cost.ENGINE.default == cost.PRIORS
 
 
 def test_the_same_outcomes_make_the_same_model_whatever_was_learned_before() -> None:

@@ -228,7 +228,7 @@ def test_a_case_that_is_not_there_is_refused_with_the_nearest_ones() -> None:
 def test_a_case_is_chosen_by_its_id_whatever_else_the_file_holds(tmp_path: Path) -> None:
     file = tmp_path / "two.json"
     file.write_text(json.dumps({"cases": [{"id": "broken"}, {**good(), "id": "good"}]}))
-    ((name, _),), several = read_file(file, "good")
+    ((name, *_),), several = read_file(file, "good")
     assert name == "good"
     assert not several
     with pytest.raises(ProblemError, match="broken"):
@@ -239,7 +239,7 @@ def test_a_file_is_one_case_or_a_list_of_cases(tmp_path: Path) -> None:
     single = tmp_path / "one.json"
     single.write_text(json.dumps(good()))
     cases, several = read_file(single)
-    assert [name for name, _ in cases] == ["case"]
+    assert [name for name, *_ in cases] == ["case"]
     assert not several
     assert read_file(PROBLEMS)[1]
 

@@ -1,0 +1,68 @@
+"""`olston dag`: the workflow as a picture."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from olston.cli.options import AsJson, InProject
+
+
+class Format(StrEnum):
+    """What to draw with."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    SVG = "svg"
+    HTML = "html"
+
+
+def dag(
+    format: Annotated[Format, typer.Option(help="What to draw with; none needs a network.")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.", metavar="FILE")] = None,
+    status: Annotated[bool, typer.Option("--status", help="Also show how the outputs stand.")] = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw sources, what is made of them, outputs and bounds. Internal channels are left out.
+
+    [bold]Examples:[/bold] olston dag; olston dag --format html --status -o dag.html
+    """
+    from contextlib import chdir
+
+    from olston.cli import opened
+    from olston.cli.show import emit_json
+    from olston.dag import dot, graph_of, mermaid, page, svg, text
+    from olston.errors import WorkflowError
+
+    target = None if output is None else output.resolve()
+    if status:
+        with opened.opened(project) as engine:
+            graph = graph_of(engine.workflow, engine.status())
+    else:
+        found = opened.project(project)
+        with chdir(found.folder):
+            graph = graph_of(found.find_workflow()[0])
+    if as_json:
+        emit_json(graph.to_dict())
+        return
+    draw = {
+        Format.TEXT: text.text,
+        Format.MERMAID: mermaid.mermaid,
+        Format.DOT: dot.dot,
+        Format.SVG: svg.svg,
+        Format.HTML: page.html,
+    }[format]
+    drawn = draw(graph)
+    if target is None:
+        print(drawn)
+        return
+    try:
+        target.write_text(drawn + "\n", encoding="utf-8")
+    except OSError as error:
+        raise WorkflowError(f"{output}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None
+    print(f"drawn to {output}")

@@ -1,0 +1,21 @@
+"""Moments of time as people give them on the command line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from olston.errors import TimelineError
+
+
+def parse_moment(given: str | None) -> datetime | int | None:
+    """A date and time of ISO 8601, in this machine's zone if it names none; or microseconds since the epoch."""
+    if given is None:
+        return None
+    if given.strip().isdigit():
+        return int(given)
+    try:
+        return datetime.fromisoformat(given.strip())
+    except ValueError:
+        raise TimelineError(
+            f"--at {given!r}: not a time; write 2026-03-01, 2026-03-01T12:00, 2026-03-01T12:00Z, or microseconds."
+        ) from None

@@ -1,0 +1,27 @@
+"""`olston serve`: keep the promises until told to stop."""
+
+from __future__ import annotations
+
+from olston.cli.options import AsJson, InProject
+
+
+def serve(project: InProject = None, as_json: AsJson = False) -> None:
+    """Keep the promises until SIGTERM or Ctrl-C; steps that run then may finish. Starts Spark.
+
+    Followed sources are polled, deadlines met before bounds break. While another process serves the workflow, it waits.
+    With --json every step that begins or ends is a line of JSON.
+
+    [bold]Example:[/bold] olston serve
+    """
+    import logging
+    import sys
+
+    from olston.cli.opened import opened
+    from olston.cli.watch import tell_json, watching
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    with opened(project) as engine:
+        print(f"{engine.workflow.name}: serving; Ctrl-C stops", file=sys.stderr)
+        with watching(engine, lines=tell_json if as_json else None):
+            engine.serve()
+    print(f"{engine.workflow.name}: stopped", file=sys.stderr)

@@ -1,0 +1,31 @@
+"""`olston status`: how the outputs stand against their bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from olston.cli import exits
+from olston.cli.options import AsJson, InProject
+
+
+def status(
+    fail_if_stale: Annotated[
+        bool, typer.Option("--fail-if-stale", help="Exit with 5 if an output breaks a bound or holds nothing.")
+    ] = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show staleness and inconsistency against each bound, the next deadline, what runs, and what failed and why.
+
+    [bold]Examples:[/bold] olston status; olston status --fail-if-stale --json
+    """
+    from olston.cli.opened import opened
+    from olston.cli.show import emit
+
+    with opened(project) as engine:
+        found = engine.status()
+    emit(found, as_json)
+    if fail_if_stale and found.stale:
+        raise typer.Exit(exits.STALE)

@@ -1,0 +1,48 @@
+"""`olston dag`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.stage import Stage
+
+
+@pytest.mark.parametrize(
+    ("format", "begins"),
+    [
+        ("text", "shop\n"),
+        ("mermaid", "flowchart LR"),
+        ("dot", 'digraph "shop"'),
+        ("svg", "<svg "),
+        ("html", "<!doctype html>"),
+    ],
+)
+def test_every_format_is_printed_or_written(stage: Stage, tmp_path: Path, format: str, begins: str) -> None:
+    told = stage.run("dag", "--format", format)
+    assert told.code == 0
+    assert told.out.startswith(begins)
+    file = tmp_path / "drawn"
+    assert stage.run("dag", "--format", format, "-o", str(file)).out == f"drawn to {file}\n"
+    assert file.read_text() == told.out
+    assert not (stage.folder / "lake").exists()
+
+
+def test_channels_and_edges_as_json(stage: Stage) -> None:
+    found = stage.json("dag")
+    assert [c["name"] for c in found["channels"]] == ["orders", "customers", "paid", "located", "totals"]
+    assert {"from": "paid", "to": "located"} in found["edges"]
+
+
+def test_status_says_how_outputs_stand(stage: Stage) -> None:
+    assert [c["state"] for c in stage.json("dag", "--status")["channels"]][-2:] == ["empty", "empty"]
+    stage.fill(("orders", "customers"))
+    assert "[output, kept]" in stage.run("dag", "--status").out
+    assert "#c8e6c9" in stage.run("dag", "--status", "--format", "svg").out
+
+
+def test_an_unknown_format_is_refused_with_those_there_are(stage: Stage) -> None:
+    told = stage.run("dag", "--format", "png")
+    assert told.code == 2
+    assert "mermaid" in told.err

@@ -1,0 +1,25 @@
+"""`olston history`."""
+
+from __future__ import annotations
+
+from tests.cli.stage import Stage
+
+
+def test_steps_are_told_with_expected_against_actual(stage: Stage) -> None:
+    stage.fill(("orders", "customers"), ("orders",))
+    steps = stage.json("history")["steps"]
+    assert {s["state"] for s in steps} == {"done"}
+    assert all(s["seconds"] is not None for s in steps)
+    assert any(s["expected_seconds"] > 0 for s in steps)
+    assert len(stage.json("history", "--limit", "2")["steps"]) == 2
+    text = stage.run("history").out
+    assert "expected s" in text
+    assert "→ totals" in text
+
+
+def test_costs_are_told_by_variant(stage: Stage) -> None:
+    assert "nothing ran yet" in stage.run("history", "--costs").out
+    stage.fill(("orders", "customers"))
+    variants = stage.json("history", "--costs")["variants"]
+    assert {(v["widget"], v["variant"]) for v in variants} >= {("paid", "batch"), ("totals", "batch")}
+    assert "learned" in stage.run("history", "--costs").out or "prior" in stage.run("history", "--costs").out

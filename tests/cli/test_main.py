@@ -1,0 +1,109 @@
+"""What all verbs have in common: help, errors, exit codes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import olston as ol
+from olston.cli import VERBS, exits, main
+from tests.cli.stage import Stage, Told
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_verb_has_help_with_an_example_and_json(stage: Stage) -> None:
+    text = stage.run("--help").out
+    for verb in VERBS:
+        assert re.search(rf"^│ {verb} ", text, re.MULTILINE), verb
+        shown = " ".join(stage.run(verb, "--help").out.split())
+        assert f"olston {verb}" in shown.partition("Usage:")[2].partition("Example")[2], verb
+        assert "--json" in shown, verb
+    assert stage.run().out == text
+    assert stage.run("--version").out == f"olston {ol.__version__}\n"
+
+
+def test_mistyped_verbs_and_options_are_errors_with_the_nearest(stage: Stage) -> None:
+    told = stage.run("stats")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == "error: [USAGE] No such command 'stats'. Did you mean 'status'?\n"
+    told = stage.run("status", "--fail-if-stal", "--json")
+    assert told.code == 2
+    assert told.json["error"]["code"] == "USAGE"
+    assert "--fail-if-stale" in told.err
+
+
+def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = Stage(tmp_path, capsys).run("status")
+    assert told.code == 2
+    assert told.err.startswith("error: [NO_PROJECT]")
+    assert "olston init" in told.err
+
+
+def test_the_project_can_be_named_after_the_verb_too(stage: Stage, tmp_path: Path) -> None:
+    folder, stage.folder = stage.folder, tmp_path
+    assert stage.run("check").code == 2
+    assert stage.run("check", "-C", str(folder)).code == 0
+    assert stage.run("check", "--project", str(folder / "olston.yml")).code == 0
+
+
+def test_an_unexpected_failure_has_a_traceback_only_in_debug(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr("olston.engine.Engine.status", broken)
+    told = stage.run("status", "--json")
+    assert told.code == 1
+    assert told.json["error"] == {
+        "code": "UNEXPECTED",
+        "message": "RuntimeError: out of luck; olston --debug … shows where.",
+    }
+    for place in (["--debug", "status"], ["status", "--debug"]):
+        with pytest.raises(RuntimeError, match="out of luck"):
+            main(["-C", str(stage.folder), *place])
+
+
+def test_an_interrupt_is_told_shortly(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("olston.engine.Engine.status", interrupted)
+    assert stage.run("status") == Told(130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ol.WorkflowError("w"), 2),
+        (ol.InfeasibleError("w"), 3),
+        (ol.StepError("w"), 4),
+        (ol.StepError("w", code="INFEASIBLE_BOUNDS"), 3),
+        (ol.SparkError("w"), 6),
+        (ol.CatalogError("w"), 6),
+        (ol.OlstonError("w", code="PAUSED"), 7),
+    ],
+)
+def test_errors_have_the_documented_exit_codes(error: ol.OlstonError, code: int) -> None:
+    assert exits.exit_code(error) == code
+
+
+def test_the_exit_codes_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    told = {int(n) for n in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    assert told == {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+    import olston.cli
+
+    assert told == {int(n) for n in re.findall(r"^    (\d+)  ", olston.cli.__doc__ or "", re.MULTILINE)}
+
+
+def test_every_verb_and_option_is_on_the_page(stage: Stage) -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    for verb in VERBS:
+        assert f"## olston {verb}" in page
+        section = page.partition(f"## olston {verb}")[2].partition("\n## ")[0]
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", stage.run(verb, "--help").out.partition("Options")[2]))
+        for option in options - {"--json", "--project", "--help", "--debug"}:
+            assert f"`{option}" in section, (verb, option)

@@ -1,0 +1,31 @@
+"""`olston provenance`, without Spark."""
+
+from __future__ import annotations
+
+from tests.cli.stage import Stage
+
+
+def test_snapshots_are_told_by_date_and_time(stage: Stage) -> None:
+    stage.fill(("orders", "customers"), ("orders",))
+    found = stage.json("provenance", "totals")
+    assert [p["name"] for p in found["pathways"]] == ["orders>paid>located", "customers>located"]
+    assert found["consistent"] is True
+    text = stage.run("provenance", "totals").out
+    assert "consistent" in text
+    assert "20" in text
+    assert stage.json("provenance", "totals", "--at", str(found["pathways"][0]["snapshots"][0] + 10**9))
+
+
+def test_nothing_held_and_unknown_channels_are_errors(stage: Stage) -> None:
+    told = stage.run("provenance", "totals")
+    assert (told.code, told.out) == (6, "")
+    assert "NOTHING_HELD" in told.err
+    told = stage.run("provenance", "totls", "--json")
+    assert told.code == 2
+    assert "did you mean 'totals'?" in told.json["error"]["message"]
+
+
+def test_a_time_that_is_none_is_refused(stage: Stage) -> None:
+    told = stage.run("provenance", "totals", "--at", "yesterday")
+    assert told.code == 2
+    assert "2026-03-01T12:00" in told.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sqlmodel import Session, select
@@ -15,7 +15,7 @@ from olston.block import BASE
 from olston.catalog.records import BlockRecord, DeliveryRecord
 from olston.constraints import Staleness
 from olston.content import Content
-from olston.errors import StoreError
+from olston.errors import OlstonError, StoreError
 from olston.fuse import source_of
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import decide
@@ -31,12 +31,22 @@ NOTHING = "NOTHING_HELD"
 
 
 def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:
-    """A time in microseconds, or the id of a block, in the forms users give them."""
+    """A time in microseconds, or the id of a block, in the forms users give them; a time without a zone is UTC."""
     if isinstance(at, str):
         if is_attempt(at.partition(".")[0]):
             return at
-        at = datetime.fromisoformat(at)
-    return int(at.timestamp() * 1e6) if isinstance(at, datetime) else at
+        try:
+            at = datetime.fromisoformat(at)
+        except ValueError:
+            raise OlstonError(
+                f"at={at!r}: neither a time nor the id of a block; give a datetime, text such as '2026-11-16 18:30', "
+                "microseconds since the epoch, or an id as history and provenance show it.",
+                code="BAD_TIME",
+            ) from None
+    if not isinstance(at, datetime):
+        return at
+    known = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return (known - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
 def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> DeliveryRecord:

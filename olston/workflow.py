@@ -163,6 +163,12 @@ class Workflow:
         found = self._derived(channel, "output")
         if found.name in self.outputs:
             raise WorkflowError(f"output({found.name}): declared twice; keep one of them.")
+        for other in self.outputs.values():
+            if table is not None and other.table is not None and other.table.lower() == table.lower():
+                raise WorkflowError(
+                    f"output({found.name}): table {table!r} is that of output {other.channel!r} too; a table holds "
+                    "one output."
+                )
         if refresh is not None:
             cron.read(refresh, f"output({found.name}): ")
         if feed is None:

@@ -53,6 +53,7 @@ def test_run_takes_what_is_new_and_does_what_is_due_twice_in_a_row(demo: Stage) 
     assert demo.run("history").out.count("→ totals") == 2
 
 
+@pytest.mark.long
 def test_outputs_are_named_to_be_brought_up_to_date_or_computed_anew(demo: Stage) -> None:
     demo.run("run")
     told = demo.json("run", "--full-refresh", "totals")
@@ -64,6 +65,7 @@ def test_outputs_are_named_to_be_brought_up_to_date_or_computed_anew(demo: Stage
     assert demo.run("run", "--select", "total").code == 2
 
 
+@pytest.mark.long
 def test_files_arrive_and_are_read_as_they_were_then(demo: Stage, tmp_path: Path) -> None:
     demo.run("run")
     before = demo.json("provenance", "totals")["pathways"][1]["snapshots"][-1]
@@ -107,6 +109,7 @@ def test_what_cannot_arrive_is_refused(
     assert told.out == ""
 
 
+@pytest.mark.long
 def test_a_row_is_traced_to_the_snapshots_it_may_come_from(demo: Stage) -> None:
     demo.run("run")
     shutil.copy(demo.folder / "later" / "orders-2.csv", demo.folder / "data" / "orders" / "2.csv")
@@ -122,6 +125,7 @@ def test_a_row_is_traced_to_the_snapshots_it_may_come_from(demo: Stage) -> None:
     assert "country, orders, amount" in wrong.err
 
 
+@pytest.mark.long
 def test_tidying_up_and_rebuilding(demo: Stage) -> None:
     demo.run("run")
     found = demo.json("vacuum", "--older-than", "0 s", "--dry-run")

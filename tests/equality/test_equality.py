@@ -69,7 +69,7 @@ def test_the_workflows_written_by_hand_use_every_operator() -> None:
 
 
 @settings(
-    max_examples=int(ASKED or 8),
+    max_examples=int(ASKED or 5),
     derandomize=ASKED is None,
     deadline=None,
     database=None,

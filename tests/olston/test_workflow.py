@@ -286,3 +286,11 @@ def test_by_on_and_key_take_a_name_or_a_list() -> None:
 def test_split_returns_its_channels_in_order_with_rest_last() -> None:
     made = ol.Workflow("w").source("s").split({"one": "x = 1", "two": "x = 2"}, rest="other")
     assert [c.name for c in made] == ["one", "two", "other"]
+
+
+def test_a_table_holds_one_output() -> None:
+    wf = ol.Workflow("w")
+    pages = wf.source("pages", "url string")
+    wf.output(pages.filter("some", "url > 'a'"), table="db.t")
+    with pytest.raises(WorkflowError, match=r"output\(others\): table 'DB.T' is that of output 'some' too"):
+        wf.output(pages.filter("others", "url > 'b'"), table="DB.T")

@@ -34,13 +34,18 @@ from tests.equality.workflows import workflow
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+CASES = [
+    pytest.param(case, id=case.name, marks=[] if case.delta or i % 2 else [pytest.mark.long])
+    for i, case in enumerate(WRITTEN)
+]
+"""Every second one of those in memory is left to `make test-long`."""
 ASKED = os.environ.get("OLSTON_EQUALITY_EXAMPLES")
 STEPS = 16
 MIXED = 8
 """Steps to results in which several snapshots of one input mix, after the others."""
 
 
-@pytest.mark.parametrize("case", WRITTEN, ids=lambda w: w.name)
+@pytest.mark.parametrize("case", CASES)
 def test_every_variant_agrees_with_the_evaluator(
     case: Written, spark: SparkSession, tmp_path: Path, tally: Tally
 ) -> None:

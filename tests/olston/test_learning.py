@@ -216,7 +216,7 @@ def test_the_engine_records_what_came_of_each_step_and_plans_by_it(spark: SparkS
     lab.wave("a", "b", "a")
     engine.refresh()
     outcomes: list[dict[str, Any]] = [o for s in lab.steps() for o in s.outcomes]
-    assert {(o["widget"], o["variant"]) for o in outcomes} == {("counts", "batch"), ("→ counts", "B")}
+    assert {(o["widget"], o["variant"]) for o in outcomes} == {("counts", "batch"), ("→ counts", "overwrite")}
     for step in lab.steps():
         assert sum(o["seconds"] for o in step.outcomes) == pytest.approx(step.seconds if step.outcomes else 0)
     (batch,) = [o for o in outcomes if o["variant"] == "batch"]
@@ -224,7 +224,7 @@ def test_the_engine_records_what_came_of_each_step_and_plans_by_it(spark: SparkS
 
     again = Lab(tmp_path / "lake", spark)
     assert again.engine.costs() == engine.costs()
-    assert {(v.widget, v.variant) for v in engine.costs().variants} == {("counts", "batch"), ("→ counts", "B")}
+    assert {(v.widget, v.variant) for v in engine.costs().variants} == {("counts", "batch"), ("→ counts", "overwrite")}
     assert "counts.batch" in str(engine.costs())
     again.engine.close()
 

@@ -7,11 +7,12 @@ snapshots met, a key may have several. So the table is looked at first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from olston import table
 from olston.errors import BlockError
 from olston.operators import bag
-from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, semi
+from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, quoted, semi
 from olston.operators.operand import Operand
 from olston.scheduler.ways import MERGE, REWRITE, UPSERT, Way
 
@@ -79,9 +80,9 @@ def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], 
 def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str | None:
     """The condition on the partitions that `delta` changes; `None` if there are none, or so many that it does not pay.
 
-    A column is compared as text where that says all of it.
+    It names values as text that is cast back to the type of their column.
     """
-    partitioned = _partition_columns(session, path)
+    partitioned = table.partition_columns(session, path)
     if not partitioned:
         return None
     values = delta.rows.select(*map(col, partitioned)).distinct()
@@ -96,22 +97,11 @@ def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str 
     )
 
 
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _is(column: str, type_: str, value: str | None) -> str:
     if value is None:
         return f"{quoted(column)} IS NULL"
     text = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"{quoted(column)} = CAST('{text}' AS {type_})"
-
-
-def _partition_columns(session: SparkSession, path: str) -> list[str]:
-    jvm: Any = session._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
-    columns = log.unsafeVolatileSnapshot().metadata().partitionColumns()
-    return [columns.apply(i) for i in range(columns.length())]
 
 
 def _of(alias: str, name: str) -> Column:

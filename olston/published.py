@@ -15,7 +15,7 @@ from olston.block import BASE, MONOTONE, Block, is_strong
 from olston.errors import OlstonError, StoreError
 from olston.failure import failed, raise_if_full
 from olston.operators import bag
-from olston.operators.columns import key_columns
+from olston.operators.columns import key_columns, quoted
 from olston.operators.operand import Operand
 from olston.operators.weak import Increment, Replace
 from olston.provenance import Provenance
@@ -251,17 +251,17 @@ class Published:
         builder = DeltaTable.createIfNotExists(session)
         builder = builder.tableName(name) if name is not None else builder.location(str(path))
         builder = builder.addColumns(self._store.schemas.public(self._output)).property(_IN_PLACE, "true")
-        (builder.clusterBy(*map(alter.quoted, cluster_by)) if cluster_by else builder).execute()
+        (builder.clusterBy(*map(quoted, cluster_by)) if cluster_by else builder).execute()
         return str(self.path(session))
 
     def _cluster(self, session: SparkSession, path: str) -> None:
         """Cluster the table as declared, if it is not and can be."""
-        wanted, place = self._publication.cluster_by, f"delta.{alter.quoted(path)}"
+        wanted, place = self._publication.cluster_by, f"delta.{quoted(path)}"
         if not wanted or not set(wanted) <= set(session.read.format("delta").load(path).columns):
             return
         (found,) = session.sql(f"DESCRIBE DETAIL {place}").select("clusteringColumns").collect()
         if [c.strip("`") for c in found[0]] != list(wanted):
-            session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(alter.quoted, wanted))})")
+            session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(quoted, wanted))})")
 
 
 def _delivery(commit: table.Commit) -> Delivery:

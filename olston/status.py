@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func
 from sqlmodel import Session, col, select
 
 from olston.catalog.records import PlanRecord, StepRecord, WorkflowRecord
@@ -31,11 +32,12 @@ def status(db: Session, state: State, workflow: Workflow, clock: Stamp) -> Statu
 
 def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
     """What the last fold of each source said of its keys."""
-    for source in workflow.sources:
-        folds = select(StepRecord).where(StepRecord.workflow == workflow.name, StepRecord.name == f"{source}.{FOLD}")
-        last = db.exec(folds.order_by(col(StepRecord.attempt).desc()).limit(1)).first()
-        if last is not None and last.error:
-            yield last.error
+    folds = [f"{source}.{FOLD}" for source in workflow.sources]
+    of_them = StepRecord.workflow == workflow.name, col(StepRecord.name).in_(folds)
+    last = select(func.max(StepRecord.attempt)).where(*of_them).group_by(col(StepRecord.name))
+    for error in db.exec(select(StepRecord.error).where(col(StepRecord.attempt).in_(last)).order_by("name")):
+        if error:
+            yield error
 
 
 def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool) -> OutputOf:

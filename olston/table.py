@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from olston import filesystem
 from olston.errors import OlstonError, StoreError
@@ -112,18 +112,26 @@ def numbered(
 
 def last_number(session: SparkSession, path: str, series: str) -> int:
     """The greatest number of `series` that was committed to `path`, 0 if none was."""
-    jvm: Any = session._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
-    nothing = jvm.scala.Option.empty()
-    found = log.update(False, nothing, nothing).transactions().get(series)
+    nothing = cast(Any, session._jvm).scala.Option.empty()
+    found = _log(session, path).update(False, nothing, nothing).transactions().get(series)
     return int(found.get()) if found.isDefined() else 0
 
 
 def table_id(session: SparkSession, path: str) -> str:
     """Delta's name of the table that was last read or written at `path`; a table that is made anew has another."""
+    return str(_log(session, path).unsafeVolatileSnapshot().metadata().id())
+
+
+def partition_columns(session: SparkSession, path: str) -> list[str]:
+    """The columns by which the table that was last read or written at `path` is partitioned."""
+    columns = _log(session, path).unsafeVolatileSnapshot().metadata().partitionColumns()
+    return [columns.apply(i) for i in range(columns.length())]
+
+
+def _log(session: SparkSession, path: str) -> Any:
+    """What Delta knows of the log of a table."""
     jvm: Any = session._jvm
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
-    return str(log.unsafeVolatileSnapshot().metadata().id())
+    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
 
 
 def exists(session: SparkSession, path: str) -> bool:

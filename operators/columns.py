@@ -80,11 +80,16 @@ def see(rows: DataFrame, view: View, *, tombstones: bool = False) -> DataFrame:
     return rows if shown == rows.columns else rows.select(*map(col, shown))
 
 
+def quoted(name: str) -> str:
+    """A name as SQL text has it, dots and all."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def col(name: str) -> Column:
-    """The column of exactly that name, dots and all."""
+    """The column of exactly that name."""
     from pyspark.sql import functions as F
 
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quoted(name))
 
 
 def conjunction(conditions: Iterable[Column]) -> Column:

@@ -37,3 +37,11 @@ def test_without_a_project_nothing_is_offered(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(stage.folder)
     assert channels("") == ["orders", "customers", "paid", "located", "totals"]
     assert sources("") == ["orders", "customers"]
+
+
+def test_the_script_for_a_shell_is_shown() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "--show-completion", "bash"], capture_output=True, text=True, check=False,
+        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+    )  # fmt: skip
+    assert "complete_bash" in run.stdout

@@ -9,6 +9,7 @@ import pytest
 
 import olston as ol
 from olston.operators import bag as bags
+from olston.operators.columns import is_reserved
 from olston.provenance import Provenance
 from tests.lake import Lake, bag, bag_of
 
@@ -59,3 +60,9 @@ def test_sides_of_a_union_may_spell_a_column_differently(spark: SparkSession, tm
     alone = lake.run("both.async_right", [right], none + T(1), none + T(0))
     assert bag_of(lake.frame_of(alone)) == bag(("x", 1))
     assert lake.frame_of(alone).schema["Site"].dataType.simpleString() == "string"
+
+
+@pytest.mark.parametrize("name", ["_weight", "_Weight", "_DELETED", "_Block", "__x"])
+def test_names_that_olston_keeps_are_kept_in_any_case(name: str) -> None:
+    assert is_reserved(name)
+    assert not is_reserved(name.strip("_"))

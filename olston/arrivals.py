@@ -42,7 +42,7 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
         "arrivals": [a.model_dump() for a in waves.arrivals],
         "blocks": [{**b.model_dump(), "live": True} for b in waves.blocks],
     }
-    path = f"{_place(store)}/{waves.stamp:020d}.json"
+    path = f"{place(store.home, store.workflow.name)}/{waves.stamp:020d}.json"
     try:
         filesystem.put(session, path, json.dumps(said))
     except Exception as error:
@@ -55,10 +55,10 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
         ) from error
 
 
-def kept(store: Store, session: SparkSession) -> Iterator[Waves]:
-    """What the files say, in the order of stamps."""
-    for stamp in _stamps(store, session):
-        said: dict[str, Any] = json.loads(filesystem.text(session, f"{_place(store)}/{stamp:020d}.json"))
+def kept(session: SparkSession, place: str) -> Iterator[Waves]:
+    """What the files at `place` say, in the order of stamps."""
+    for stamp in _stamps(session, place):
+        said: dict[str, Any] = json.loads(filesystem.text(session, f"{place}/{stamp:020d}.json"))
         yield Waves(
             stamp, tuple(ArrivalRecord(**a) for a in said["arrivals"]), tuple(BlockRecord(**b) for b in said["blocks"])
         )
@@ -66,7 +66,8 @@ def kept(store: Store, session: SparkSession) -> Iterator[Waves]:
 
 def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set[int], set[int]]:
     """Write the files that are missing. The stamps that the catalog knows, and those that only files do."""
-    there = set(_stamps(store, session))  # before the catalog: what is catalogued meanwhile may have none yet
+    # before the catalog: what is catalogued meanwhile may have none yet
+    there = set(_stamps(session, place(store.home, store.workflow.name)))
     with catalog.look() as db:
         known = select(ArrivalRecord.stamp).where(ArrivalRecord.workflow == store.workflow.name).distinct()
         catalogued = set(db.exec(known))
@@ -91,9 +92,10 @@ def check(catalog: Catalog, store: Store, session: SparkSession) -> None:
     catalogued, unknown = complete(catalog, store, session)
     if unknown:
         raise CatalogError(
-            f"{store.workflow.name}: {len(unknown)} arrivals have files in {_place(store)}, the oldest of stamp "
-            f"{min(unknown)}, that the catalog {catalog.url} does not know: it was lost, is older than the home, or "
-            "belongs to another. Name the right catalog, or rebuild this one by "
+            f"{store.workflow.name}: {len(unknown)} arrivals have files in "
+            f"{place(store.home, store.workflow.name)}, the oldest of stamp {min(unknown)}, that the catalog "
+            f"{catalog.url} does not know: it was lost, is older than the home, or belongs to another. "
+            "Name the right catalog, or rebuild this one by "
             f"Engine(…).recover({'force=True' if catalogued else ''}).",
             code="CATALOG_LOST",
         )
@@ -108,10 +110,11 @@ def catalogued_as(db: Session, workflow: str, stamps: Iterable[int]) -> Iterator
         yield Waves(stamp, arrivals, tuple(db.exec(blocks)))
 
 
-def _stamps(store: Store, session: SparkSession) -> list[int]:
-    named = (name.partition(".") for name in filesystem.names(session, _place(store)))
-    return [int(stem) for stem, _, ending in named if stem.isdigit() and ending == "json"]
+def place(home: str, workflow: str) -> str:
+    """Where the files of a workflow's arrivals lie."""
+    return f"{home}/arrivals/{folder(workflow)}"
 
 
-def _place(store: Store) -> str:
-    return store.path(f"arrivals/{folder(store.workflow.name)}")
+def _stamps(session: SparkSession, place: str) -> list[int]:
+    named = (name.partition(".") for name in filesystem.names(session, place))
+    return sorted(int(stem) for stem, _, ending in named if stem.isdigit() and ending == "json")

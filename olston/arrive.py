@@ -29,9 +29,10 @@ def arrive(db: Session, planning: Planning, waves: Sequence[Arrived], offered_at
         blocks.append(stored.block)
         db.add(
             ArrivalRecord(
-                workflow=workflow, channel=wave.channel, stamp=int(stamp), offered_at=offered_at, block=stored.block.id
+                workflow=workflow, channel=wave.channel, stamp=int(stamp), offered_at=offered_at,
+                block=stored.block.id, taken=wave.taken,
             )
-        )
+        )  # fmt: skip
         db.add(record(state, stored, "", planning.digests, clock))
     about = {"stamp": int(stamp), "channels": [w.channel for w in waves]}
     events.happen(db, workflow, events.ARRIVAL, about, int(clock))

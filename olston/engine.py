@@ -161,8 +161,9 @@ class Engine:
         """Stamp what was written; of what was `polled`, what nobody else took meanwhile."""
         with self._catalog.transaction() as db:
             for found in polled:
-                mine = taken.take(db, self.workflow.name, found, self._digests[found.channel])
-                waves += [found.wave] if mine and found.wave is not None else []
+                digest = self._digests[found.channel]
+                mine = taken.take(db, self.workflow.name, found, digest)
+                waves += [replace(found.wave, taken=found.told(digest))] if mine and found.wave is not None else []
             blocks = arrive(db, self._planning, waves, offered_at, self.now)
         self._scheduling.wake()
         if blocks:
@@ -239,9 +240,11 @@ class Engine:
 
         Arrivals and deliveries come back as they were, derived blocks as far as they can be proved; the rest is
         computed again. Nothing else may use the home meanwhile. A catalog that knows something is left alone, unless
-        `force` says that it is to be emptied first. Followed sources have to be polled anew afterwards.
+        `force` says that it is to be emptied first.
         """
-        discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
+        kept = arrivals.kept(self._session, arrivals.place(self.home, self.workflow.name))
+        told = taken.columns_told((a for waves in kept for a in waves.arrivals), self._digests)
+        discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests, told)
         store = Store(self._session, self.home, self.workflow, resolve(self._session, self.workflow, discovered))
         network = compile_workflow(self.workflow, ENGINE, store.schemas.drifting)
         with self._sessions.lent() as session:
@@ -249,8 +252,6 @@ class Engine:
         self._declared = False
         self._declare()
         with self._catalog.transaction() as db:
-            for name in self.workflow.follows:
-                taken.forget(db, self.workflow.name, name)
             planning = Planning(self.workflow, network, self._digests, self._learning)
             retire(db, planning.load(db), self._digests, self.now)
         return found

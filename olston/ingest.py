@@ -12,7 +12,6 @@ then, as written: an offer may be read once only. What was refused is known to n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,8 @@ class Arrived:
     content: Content
     rows: int
     attempt: str
+    taken: dict[str, Any] | None = None
+    """What of a followed source it is, as `olston.taken` tells it."""
 
     def at(self, stamp: Stamp, after: Stamp) -> Stored:
         """The block it is if it arrives at `stamp`, `after` the newest snapshot until then."""
@@ -62,11 +63,10 @@ def write(
     offered: DataFrame,
     kind: str,
     attempt: str,
-    origin: Mapping[str, Any] | None = None,
 ) -> Arrived:
     """Write what is offered to source `channel`. `offered` is of `session` or of one it was cloned from.
 
-    `session` must not be used by another thread meanwhile; that of `offered` may be. The commit also says `origin`.
+    `session` must not be used by another thread meanwhile; that of `offered` may be.
     """
     from pyspark.sql import DataFrame
 
@@ -86,7 +86,7 @@ def write(
         )
     rows = _fitting(store.schemas.public(channel), channel, table.within(session, offered), kind)
     try:
-        return _written(store, session, source, rows, kind, attempt, origin or {})
+        return _written(store, session, source, rows, kind, attempt)
     except OlstonError:
         raise
     except Exception as error:
@@ -102,10 +102,9 @@ def _written(
     rows: DataFrame,
     kind: str,
     attempt: str,
-    origin: Mapping[str, Any],
 ) -> Arrived:
     channel = source.name
-    metadata = {"channel": channel, "arrival": kind, **origin}
+    metadata = {"channel": channel, "arrival": kind}
     label = f"the {kind} of {channel}, attempt {attempt}"
     if kind == "base":
         written, content = BASE, store.write_base(channel, rows, attempt, metadata)

@@ -50,9 +50,16 @@ def look(
 
 
 def columns(
-    catalog: Catalog, session: SparkSession, workflow: Workflow, digests: Mapping[str, str]
+    catalog: Catalog,
+    session: SparkSession,
+    workflow: Workflow,
+    digests: Mapping[str, str],
+    told: Mapping[str, Any] | None = None,
 ) -> dict[str, StructType]:
-    """The columns of the followed sources that were declared without any: as they were when first looked at."""
+    """The columns of the followed sources that were declared without any: as they were when first looked at.
+
+    A catalog that was lost does not know them, but arrivals have `told` them.
+    """
     from pyspark.sql.types import StructType
 
     found = {}
@@ -61,7 +68,7 @@ def columns(
             with catalog.look() as db:
                 known = taken.columns(db, workflow.name, name, digests[name])
             if known is None:
-                seen = _columns(session, name, follows).jsonValue()
+                seen = (told or {}).get(name) or _columns(session, name, follows).jsonValue()
                 with catalog.transaction() as db:
                     known = taken.keep_columns(db, workflow.name, name, digests[name], seen)
             found[name] = StructType.fromJson(known)
@@ -85,22 +92,21 @@ def _files(
     kind = "base" if anew else "append" if source.key is None else "replace"
     if anew and source.key is not None:
         rows = rows.where(f"NOT {DELETED}").drop(DELETED)
-    origin = {"taken": {"anew": anew, "files": [[f.path, f.size, f.modified] for f in new]}}
-    wave = ingest.write(store, session, channel, rows, kind, new_attempt(), origin)
+    wave = ingest.write(store, session, channel, rows, kind, new_attempt())
     other = files.changed(session, new)
     if other is not None:
         raise _changed(channel, other, "while it was read")
-    return Found(channel, known.rounds, wave, tuple(new), anew=anew)
+    return Found(channel, known.rounds, wave, tuple(new), anew=anew, columns=_seen(store, channel))
 
 
 def _table(store: Store, session: SparkSession, channel: str, name: str, known: Position, anew: bool) -> Found | None:
     now = changes.look(session, channel, name)
     changes.refuse_without_feed(channel, now)
-    origin = {"taken": {"table": now.id, "version": now.version}}
+    seen = _seen(store, channel)
     if anew or known.version is None:
         rows = changes.content(session, now)
-        wave = ingest.write(store, session, channel, rows, "base", new_attempt(), origin)
-        return Found(channel, known.rounds, wave, table=now.id, version=now.version, anew=True)
+        wave = ingest.write(store, session, channel, rows, "base", new_attempt())
+        return Found(channel, known.rounds, wave, table=now.id, version=now.version, anew=True, columns=seen)
     if now.id != known.table or now.version < known.version:
         raise IngestError(
             f"{channel}: table {name} is not the one that was taken up to version {known.version}, but another, at "
@@ -111,7 +117,7 @@ def _table(store: Store, session: SparkSession, channel: str, name: str, known: 
         return None
     try:
         changed = changes.changes(session, now, known.version)
-        wave = ingest.write(store, session, channel, changed, "delta", new_attempt(), origin)
+        wave = ingest.write(store, session, channel, changed, "delta", new_attempt())
     except Exception as error:
         if isinstance(error, IngestError) and error.code != IngestError.code:
             raise
@@ -124,7 +130,12 @@ def _table(store: Store, session: SparkSession, channel: str, name: str, known: 
         ) from error
     # versions that change no rows, as OPTIMIZE makes them, are taken and do not arrive
     arrives = wave if wave.rows else None
-    return Found(channel, known.rounds, arrives, table=now.id, version=now.version)
+    return Found(channel, known.rounds, arrives, table=now.id, version=now.version, columns=seen)
+
+
+def _seen(store: Store, channel: str) -> Any:
+    """The columns that were found at a source declared without any."""
+    return store.schemas.public(channel).jsonValue() if store.workflow.channels[channel].schema is None else None
 
 
 def _listed(session: SparkSession, channel: str, follows: Follows) -> list[File]:
@@ -185,4 +196,4 @@ def _changed(channel: str, was: File, when: str) -> IngestError:
 
 
 def _anew(channel: str) -> str:
-    return f"take all there is now with engine.poll({channel!r}, anew=True)"
+    return f"take all there is now with engine.poll({channel!r}, anew=True), or olston run --anew {channel}"

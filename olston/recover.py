@@ -1,6 +1,7 @@
 """Recovery: a catalog that was lost is rebuilt from what lies in the home (DESIGN 4).
 
-    arrivals     from their files, exactly: what was acknowledged has one, what was not has none
+    arrivals     from their files, exactly: what was acknowledged has one, what was not has none; with them, how far
+                 followed sources were taken
     deliveries   from the logs of the published tables and of the feeds
     blocks       from the commits that describe them, as far as they can be proved; the rest is computed again
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, delete, select
 
-from olston import arrivals, held
+from olston import arrivals, held, taken
 from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
 from olston.content import Content
@@ -79,7 +80,7 @@ def recover(
         arrivals.complete(catalog, store, session)
     with catalog.look() as db:
         _refuse(db, catalog, workflow, force)
-    waves = list(arrivals.kept(store, session))
+    waves = list(arrivals.kept(session, arrivals.place(store.home, workflow)))
     arrived = [record for w in waves for record in w.blocks]
     timelines = {
         name: Timeline(name, (a.stamp for w in waves for a in w.arrivals if a.channel == name))
@@ -96,6 +97,7 @@ def recover(
             db.exec(delete(table).where(col(table.workflow) == workflow))
         for record in (*(a for w in waves for a in w.arrivals), *arrived, *blocks, *deliveries):
             db.add(record)
+        taken.restore(db, workflow, (a for w in waves for a in w.arrivals))
         known = db.get(WorkflowRecord, workflow) or WorkflowRecord(name=workflow)
         known.planned_at = max(known.planned_at, survey.newest)
         db.add(known)

@@ -1,18 +1,19 @@
 """What was taken from followed sources, in the catalog.
 
 It is recorded in the transaction in which the wave arrives, and only if nobody took anything since it was looked up:
-what comes in through a followed source comes in once, whoever polls, and whenever one of them dies.
+what comes in through a followed source comes in once, whoever polls, and whenever one of them dies. Each arrival
+also says what was taken, and so does its file: a catalog that was lost knows it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlmodel import Session, delete, select
+from sqlmodel import Session, col, delete, select
 
-from olston.catalog.records import FollowedRecord, TakenRecord
+from olston.catalog.records import ArrivalRecord, FollowedRecord, TakenRecord
 from olston.ingest import Arrived
 
 
@@ -47,6 +48,14 @@ class Found:
     table: str | None = None
     version: int | None = None
     anew: bool = False
+    columns: Any = None
+    """Those found at a source that was declared without any, as JSON."""
+
+    def told(self, digest: str) -> dict[str, Any]:
+        """What its arrival says of it."""
+        files = [[f.path, f.size, f.modified] for f in self.files]
+        said = {"files": files, "table": self.table, "version": self.version, "anew": self.anew}
+        return {**said, "columns": self.columns, "digest": digest}
 
 
 def position(db: Session, workflow: str, channel: str) -> Position:
@@ -74,19 +83,50 @@ def take(db: Session, workflow: str, found: Found, digest: str) -> bool:
         db.exec(every.where(TakenRecord.workflow == workflow, TakenRecord.channel == found.channel))  # type: ignore[arg-type]
     for file in found.files:
         assert found.wave is not None
-        db.add(
-            TakenRecord(
-                workflow=workflow, channel=found.channel, path=file.path, size=file.size, modified=file.modified,
-                block=found.wave.attempt,
-            )
-        )  # fmt: skip
+        _keep(db, workflow, found.channel, file, found.wave.attempt)
     return True
 
 
-def forget(db: Session, workflow: str, channel: str) -> None:
-    """It is not known any more what was taken: the source has to be taken anew."""
-    known = _record(db, workflow, channel, "")
-    known.rounds, known.digest = known.rounds + 1, ""
+def _keep(db: Session, workflow: str, channel: str, file: File, block: str) -> None:
+    db.add(
+        TakenRecord(
+            workflow=workflow, channel=channel, path=file.path, size=file.size, modified=file.modified, block=block
+        )
+    )
+
+
+def restore(db: Session, workflow: str, arrivals: Iterable[ArrivalRecord]) -> None:
+    """Know again how far sources were taken, by what all of their `arrivals`, in order, say."""
+    for table in (TakenRecord, FollowedRecord):
+        db.exec(delete(table).where(col(table.workflow) == workflow))
+    last: dict[str, FollowedRecord] = {}
+    files: dict[str, dict[str, tuple[File, str]]] = {}
+    for arrival in arrivals:
+        said = arrival.taken
+        if said is None:
+            continue
+        name = arrival.channel
+        last[name] = FollowedRecord(
+            workflow=workflow, channel=name, rounds=1 + (last[name].rounds if name in last else 0),
+            digest=said["digest"], table_id=said["table"], version=said["version"], columns=said["columns"],
+        )  # fmt: skip
+        there = files.setdefault(name, {})
+        if said["anew"]:
+            there.clear()
+        there.update({path: (File(path, size, when), arrival.block) for path, size, when in said["files"]})
+    db.add_all(last.values())
+    for name, found in files.items():
+        for file, block in found.values():
+            _keep(db, workflow, name, file, block)
+
+
+def columns_told(arrivals: Iterable[ArrivalRecord], digests: Mapping[str, str]) -> dict[str, Any]:
+    """The columns that were found at sources declared without any, by what arrivals say of the present `digests`."""
+    return {
+        a.channel: a.taken["columns"]
+        for a in arrivals
+        if a.taken is not None and a.taken["columns"] and a.taken["digest"] == digests.get(a.channel)
+    }
 
 
 def columns(db: Session, workflow: str, channel: str, digest: str) -> Any:

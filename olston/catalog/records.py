@@ -43,7 +43,10 @@ class ChannelRecord(SQLModel, table=True):
 
 
 class ArrivalRecord(SQLModel, table=True):
-    """A snapshot of a source; `offered_at` is when the data was offered, by the clock."""
+    """A snapshot of a source; `offered_at` is when the data was offered, by the clock.
+
+    `taken` says what of a followed source it is, as `olston.taken` has it.
+    """
 
     __tablename__ = "arrival"
 
@@ -52,6 +55,7 @@ class ArrivalRecord(SQLModel, table=True):
     stamp: int = _moment(primary_key=True)
     offered_at: int = _moment()
     block: str
+    taken: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
 class BlockRecord(SQLModel, table=True):

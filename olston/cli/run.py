@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from olston.cli.options import AsJson, FullRefresh, FullRefreshAll, InProject, Select, check_outputs, demands
+from olston.cli.options import AsJson, FullRefresh, FullRefreshAll, InProject, Select, check_outputs, demands, names
 from olston.errors import OlstonError
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ def run(
     full_refresh: FullRefresh = None,
     full_refresh_all: FullRefreshAll = False,
     poll: Annotated[bool, typer.Option(help="First look for what is new at followed sources.")] = True,
+    anew: Annotated[
+        str | None, typer.Option(help="Take all there is now at these followed sources: a,b.", metavar="SOURCES")
+    ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +40,9 @@ def run(
             check_outputs(engine.workflow, outputs)
         engine.refuse_paused()
         with watching(engine, quiet=as_json):
-            waves, fault = _poll(engine) if poll else ([], None)
+            waves = engine.poll(*names(anew), anew=True) if anew else []
+            new, fault = _poll(engine) if poll else ([], None)
+            waves += new
             reports = [engine.refresh(*outputs, full=full) for outputs, full in asked]
     if fault is not None and as_json:
         raise fault

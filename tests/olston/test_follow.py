@@ -265,6 +265,32 @@ def test_a_table_whose_changes_are_gone_or_are_of_other_columns_is_taken_anew(la
         wider.poll()
 
 
+def test_after_the_catalog_was_lost_polling_goes_on_where_it_was(lab: Lab) -> None:
+    path = lab.table("t")
+    lab.sql(f"INSERT INTO delta.`{path}` VALUES ('a', 1)")
+    lab.put("1.parquet", [("x", 1)], "k string, v int")
+    sources = {"table": path}, {"files": f"{lab.landing}/*.parquet", "key": "k"}
+    engine = lab.engine(*sources)
+    engine.poll()
+    lab.sql(f"INSERT INTO delta.`{path}` VALUES ('b', 2)")
+    engine.poll()
+    engine.refresh()
+    engine.close()
+
+    (lab.home / "lake" / "catalog.db").unlink()
+    lab.sql(f"INSERT INTO delta.`{path}` VALUES ('c', 3)", f"ALTER TABLE delta.`{path}` ADD COLUMN w int")
+    again = lab.engine(*sources)
+    again.recover()
+    assert rows(again) == bag(("a", 1), ("b", 2)), "by the columns that were there when it was first looked at"
+    with pytest.raises(ol.IngestError, match=r"'w' is not declared"):
+        again.poll()
+    lab.put("2.parquet", [("y", 2)], "k string, v int")
+    (new,) = again.poll("s1")
+    assert new.rows == 1, "the first file was taken before"
+    again.refresh()
+    assert rows(again, "copy1") == bag(("x", 1), ("y", 2))
+
+
 def test_what_cannot_be_polled_is_said(lab: Lab) -> None:
     path = lab.table("t")
     engine = lab.engine({"schema": "k string, v int"}, {"files": f"{lab.landing}/*.parquet"})

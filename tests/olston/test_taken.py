@@ -9,9 +9,10 @@ import pytest
 
 from olston.block import MONOTONE
 from olston.catalog import Catalog
+from olston.catalog.records import ArrivalRecord
 from olston.content import Content
 from olston.ingest import Arrived
-from olston.taken import File, Found, Position, columns, keep_columns, position, take
+from olston.taken import File, Found, Position, columns, keep_columns, position, restore, take
 from tests.postgresql import server
 
 
@@ -75,3 +76,26 @@ def test_columns_that_were_found_hold_until_the_source_is_defined_otherwise(cata
         assert columns(db, "w", "s", "digest") == first
         assert columns(db, "w", "s", "other") is None
         assert keep_columns(db, "w", "s", "other", second) == second
+
+
+def test_how_far_a_source_was_taken_is_known_again_from_what_its_arrivals_say(catalog: Catalog) -> None:
+    """Whatever was in the catalog: what was taken anew counts from there, and what was offered by hand is no round."""
+    rounds = [found(0, "a", "b"), None, found(1, "c"), found(2, "b", "d", anew=True), found(3, "e")]
+    said = [
+        ArrivalRecord(
+            workflow="w", channel="s", stamp=i, offered_at=i, block=f"b{i}", taken=f.told("digest") if f else None
+        )
+        for i, f in enumerate(rounds, 1)
+    ]
+    with catalog.transaction() as db:
+        take(db, "w", found(0, "x"), "other")
+    with catalog.transaction() as db:
+        restore(db, "w", said)
+    with catalog.look() as db:
+        known = position(db, "w", "s")
+    assert (known.rounds, known.digest, sorted(known.files)) == (4, "digest", ["b", "d", "e"])
+    with catalog.transaction() as db:
+        restore(db, "w", said[:1])
+        restore(db, "v", [])
+    with catalog.look() as db:
+        assert sorted(position(db, "w", "s").files) == ["a", "b"]

@@ -111,6 +111,10 @@ def test_what_may_be_null_is_data_and_not_type(spark: SparkSession) -> None:
         ("a time", "which Delta cannot store"),
         ("a varchar(3)", "which Delta cannot store"),
         ("a struct<`b c`: int>", "which Delta cannot store"),
+        ("a struct<b: int, B: int>", "which Delta cannot store"),
+        ("a string collate UTF8_LCASE", "in which texts that differ count as equal"),
+        ("a array<struct<b: string collate UNICODE_CI>>", "in which texts that differ count as equal"),
+        ("a geometry(0)", "which Delta cannot store"),
     ],
 )
 def test_columns_that_cannot_be_kept_are_refused_with_the_name_of_the_source(
@@ -185,6 +189,16 @@ FAULTS: dict[str, tuple[Placing, str]] = {
             "out", sites.map("codes", lambda df: df.selectExpr("string(size) AS size")), on="size"
         ),
         "out: joins on 'size', which is int on its left and string on its right; cast one of them in a map",
+    ),
+    "great numbers joined with doubles": (
+        lambda pages, sites: pages.map("great", lambda df: df.selectExpr("bigint(size) AS size", "url")).join(
+            "out", sites.map("codes", lambda df: df.selectExpr("double(size) AS size")), on="size"
+        ),
+        "out: joins on 'size', which is bigint on its left and double on its right; cast one of them in a map",
+    ),
+    "text under a collation that a function makes": (
+        lambda pages, sites: pages.map("out", lambda df: df.selectExpr("url collate utf8_lcase AS url")),
+        "out: column 'url' is of type string collate UTF8_LCASE, in which texts that differ count as equal",
     ),
     "a union of different columns": (lambda pages, sites: pages.union("out", sites), "out: fails on rows of "),
     "extract that loses its key": (

@@ -7,14 +7,14 @@ found here, with the name of its widget, before any data is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston.alike import alike
 from olston.errors import SchemaError
 from olston.failure import reason
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, see
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
 from olston.operators.weak import Replace
@@ -71,8 +71,12 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
             for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
                 found = nullable(rows.schema)
                 _refuse_odd_columns(name, found, _olstons(widget))
+                _refuse_other_names(name, found, "key", key_columns(workflow.channels[name].key or (), found.names))
                 empty[name] = session.createDataFrame([], found)
-    return Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
+    made = Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
+    for output in workflow.outputs.values():
+        _refuse_other_names(output.channel, made.public(output.channel), "cluster_by", output.cluster_by)
+    return made
 
 
 def _source(channel: Channel, arrival: bool, found: StructType | None) -> StructType:
@@ -115,6 +119,8 @@ def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame])
     inputs = [see(empty[name], batch.view) for name in operation.inputs]
     if isinstance(widget, Join):
         _refuse_odd_join(widget, *inputs)
+    if isinstance(widget, Extract) and widget.order_by is not None:
+        _refuse_other_names(widget.name, inputs[0].schema, "order_by", (widget.order_by,))
     made = _asked(widget, lambda: batch.run([Operand(rows) for rows in inputs]), *inputs)
     for rows in made:
         if not isinstance(rows, DataFrame):
@@ -183,6 +189,16 @@ def _refuse_odd_columns(channel: str, schema: StructType, of_olston: Callable[[s
             raise SchemaError(
                 f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, which Delta cannot "
                 "store; cast it, to text or a number for example."
+            )
+
+
+def _refuse_other_names(channel: str, schema: StructType, what: str, names: Sequence[str]) -> None:
+    """An error unless all of `names` are columns, spelt alike: by another spelling rows would be looked for in vain."""
+    for name in names:
+        if name not in schema.names:
+            raise SchemaError(
+                f"{channel}: {what} names {name!r}, and its columns are {schema.simpleString()}; name one of them, "
+                "spelt as it is there."
             )
 
 

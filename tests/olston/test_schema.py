@@ -200,6 +200,22 @@ FAULTS: dict[str, tuple[Placing, str]] = {
         lambda pages, sites: pages.map("out", lambda df: df.selectExpr("url collate utf8_lcase AS url")),
         "out: column 'url' is of type string collate UTF8_LCASE, in which texts that differ count as equal",
     ),
+    "a key that the function drops": (
+        lambda pages, sites: pages.map("out", lambda df: df.select("site"), key="url"),
+        "out: key names 'url', and its columns are struct<site:string>; name one of them",
+    ),
+    "a key that the function spells otherwise": (
+        lambda pages, sites: pages.map("out", lambda df: df.selectExpr("url AS URL"), key="url"),
+        "out: key names 'url', and its columns are struct<URL:string>; name one of them, spelt as it is there",
+    ),
+    "extract by an order that is no column": (
+        lambda pages, sites: pages.extract("out", lambda df: df, key="url", order_by="Size"),
+        "out: order_by names 'Size', and its columns are ",
+    ),
+    "an output clustered by what is no column": (
+        lambda pages, sites: pages.workflow.output(pages.filter("out", "true"), cluster_by=["site", "sight"]),
+        "out: cluster_by names 'sight', and its columns are ",
+    ),
     "a union of different columns": (lambda pages, sites: pages.union("out", sites), "out: fails on rows of "),
     "extract that loses its key": (
         lambda pages, sites: pages.extract("out", lambda df: df.select("site"), key="url"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -241,3 +242,9 @@ def test_the_error_of_a_function_is_kept_as_the_cause(spark: SparkSession) -> No
     with pytest.raises(SchemaError) as raised:
         resolve(spark, wf)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("example", ["search_preprocessing", "crawl_selection", "feedback_prioritization"])
+def test_the_functions_of_the_examples_fit_their_columns(spark: SparkSession, example: str) -> None:
+    workflow = importlib.import_module(f"olston.examples.{example}.workflow").wf
+    assert set(resolve(spark, workflow).stored) == set(workflow.channels)

@@ -1,21 +1,18 @@
 """Definitions: what each channel is computed by, as a digest, so that a change is noticed (DESIGN 7).
 
-The digest of a channel covers the parameters of its widget, the code of its functions or the `version=` given
-instead, and the digests of its inputs. Formatting and comments are no change; bounds, outputs and policies neither,
-since what was computed stays right.
+The digest of a channel covers the parameters of its widget, the code of its functions (`olston.meaning`) or the
+`version=` given instead, and the digests of its inputs. Formatting and comments are no change; bounds, outputs and
+policies neither, since what was computed stays right.
 """
 
 from __future__ import annotations
 
-import dis
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from olston.channel import Channel
-from olston.operators.states import Aggregation
+from olston.meaning import describe
 from olston.widgets.widget import Widget
 
 if TYPE_CHECKING:
@@ -55,44 +52,6 @@ def _parameters(widget: Widget) -> Iterator[str]:
         if field.name not in _NOT_MEANING:
             given = widget.version if field.name == "function" and widget.version is not None else None
             yield f"{field.name}={given if given is not None else describe(getattr(widget, field.name))}"
-
-
-def describe(value: Any) -> str:
-    """A value as text that changes if its meaning does: functions by their code and what they close over."""
-    if isinstance(value, Channel):
-        return value.name
-    if isinstance(value, Aggregation):
-        return f"{value.function}({describe(value.argument)})"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k!r}: {describe(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, tuple | list):
-        return "[" + ", ".join(describe(v) for v in value) + "]"
-    code = getattr(value, "__code__", None)
-    if isinstance(code, CodeType):
-        closed = [describe(c.cell_contents) for c in value.__closure__ or () if not _is_empty(c)]
-        return f"{_code(code)}|{describe(value.__defaults__ or ())}|{closed}"
-    function = getattr(value, "func", None)  # functools.partial, or a UDF
-    if callable(function):
-        return (
-            f"{describe(function)}({describe(getattr(value, 'args', ()))}, {describe(getattr(value, 'keywords', {}))})"
-        )
-    return type(value).__qualname__ if callable(value) and not isinstance(value, type) else str(value)
-
-
-def _code(code: CodeType) -> str:
-    """What the code does, instruction by instruction; positions in its tables, which a docstring shifts, are not it."""
-    done = [
-        f"{i.opname} {_code(i.argval) if isinstance(i.argval, CodeType) else repr(i.argval)}"
-        for i in dis.get_instructions(code)
-    ]
-    return f"({', '.join(code.co_varnames[: code.co_argcount])}): {'; '.join(done)}"
-
-
-def _is_empty(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is None
-    except ValueError:  # not assigned yet
-        return True
 
 
 def _digest(*parts: str) -> str:

@@ -85,6 +85,9 @@ class Engine:
             self._difference = compare(db, workflow)
         self._drifting, self._typed = self._difference.drifting, self._difference.typed
 
+    def __repr__(self) -> str:
+        return f"<Engine of workflow {self.workflow.name!r} in {self.home!r}>"
+
     def __enter__(self) -> Engine:
         return self
 
@@ -297,13 +300,14 @@ class Engine:
         content = Feed(self.store, delivery.output).content(self._session, delivery.number)
         return see(self.store.read(self._session, delivery.output, BASE, content), View.PUBLIC)
 
-    def provenance(self, channel: str, at: Stamp | datetime | None = None) -> ProvenanceOf:
+    def provenance(self, channel: str, at: Stamp | datetime | str | None = None) -> ProvenanceOf:
         """Which snapshots of which inputs `read` shows; needs no Spark."""
         found, moment = self.workflow.channel(channel), reading.moment(at)
-        assert not isinstance(moment, str)
         with self._catalog.look() as db:
             state = self._planning.load(db)
-            if found.name in self.workflow.outputs:
+            if isinstance(moment, str):
+                content = reading.block(db, state, found.name, moment).block.target
+            elif found.name in self.workflow.outputs:
                 delivery = reading.delivery(db, self.workflow.name, found.name, moment)
                 content = reading.reflected(state, delivery)
             else:
@@ -311,13 +315,11 @@ class Engine:
                 content = shown.block.target
         return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self.now)))
 
-    def trace(self, channel: str, where: str, at: Stamp | datetime | None = None) -> TraceOf:
+    def trace(self, channel: str, where: str, at: Stamp | datetime | str | None = None) -> TraceOf:
         """Which snapshots the rows of `channel` may come from of which the condition `where`, in SQL, holds."""
-        whole, found = self.provenance(channel, at), self.workflow.channel(channel)
-        if found.name not in self.workflow.outputs:
+        whole, found, moment = self.provenance(channel, at), self.workflow.channel(channel), reading.moment(at)
+        if isinstance(moment, str) or found.name not in self.workflow.outputs:
             return tracing.trace(whole, where, self.read(channel, at), (), self._held)
-        moment = reading.moment(at)
-        assert not isinstance(moment, str)
         with self._catalog.look() as db:
             last = reading.delivery(db, self.workflow.name, found.name, moment)
             before = tracing.deliveries(db, self._planning.load(db), last)

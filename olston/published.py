@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _WHOLE = "partitionOverwriteMode", "static"  # a session may say that partitions which get no rows stay
 _IN_PLACE = "delta.enableDeletionVectors"
 """Lets a row be changed without writing its whole file anew."""
+_ZONELESS = "timestamp_ntz"
 
 Altered: TypeAlias = tuple[Way, Way | None]
 """How a delivery was made, and what the data would have allowed, if that was looked at."""
@@ -244,6 +245,7 @@ class Published:
 
         path, name, cluster_by = self.path(session), self._publication.table, self._publication.cluster_by
         if path is not None and table.exists(session, path):
+            self._enable(session, path)
             self._cluster(session, path)
             return path
         if path is not None and not cluster_by:
@@ -253,6 +255,14 @@ class Published:
         builder = builder.addColumns(self._store.schemas.public(self._output)).property(_IN_PLACE, "true")
         (builder.clusterBy(*map(quoted, cluster_by)) if cluster_by else builder).execute()
         return str(self.path(session))
+
+    def _enable(self, session: SparkSession, path: str) -> None:
+        """Let a table take times without a zone if it has to, which Delta does by itself for new tables only."""
+        schemas = session.read.format("delta").load(path).schema, self._store.schemas.public(self._output)
+        had, wanted = (_ZONELESS in schema.simpleString() for schema in schemas)
+        if wanted and not had:
+            place = f"delta.{quoted(path)}"
+            session.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')")
 
     def _cluster(self, session: SparkSession, path: str) -> None:
         """Cluster the table as declared, if it is not and can be."""

@@ -38,15 +38,21 @@ def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:
         try:
             at = datetime.fromisoformat(at)
         except ValueError:
-            raise OlstonError(
-                f"at={at!r}: neither a time nor the id of a block; give a datetime, text such as '2026-11-16 18:30', "
-                "microseconds since the epoch, or an id as history and provenance show it.",
-                code="BAD_TIME",
-            ) from None
-    if not isinstance(at, datetime):
+            raise _no_moment(at) from None
+    if at is None or (isinstance(at, int) and not isinstance(at, bool)):
         return at
+    if not isinstance(at, datetime):
+        raise _no_moment(at)
     known = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return (known - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+
+
+def _no_moment(at: object) -> OlstonError:
+    return OlstonError(
+        f"at={at!r}: neither a time nor the id of a block; give a datetime, text such as '2026-11-16 18:30', "
+        "whole microseconds since the epoch, or the id of a block.",
+        code="BAD_TIME",
+    )
 
 
 def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> DeliveryRecord:

@@ -7,13 +7,14 @@ found here, with the name of its widget, before any data is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from olston.alike import alike
 from olston.errors import SchemaError
 from olston.failure import reason
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, see
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
 from olston.operators.weak import Replace
@@ -70,8 +71,12 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
             for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
                 found = nullable(rows.schema)
                 _refuse_odd_columns(name, found, _olstons(widget))
+                _refuse_other_names(name, found, "key", key_columns(workflow.channels[name].key or (), found.names))
                 empty[name] = session.createDataFrame([], found)
-    return Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
+    made = Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
+    for output in workflow.outputs.values():
+        _refuse_other_names(output.channel, made.public(output.channel), "cluster_by", output.cluster_by)
+    return made
 
 
 def _source(channel: Channel, arrival: bool, found: StructType | None) -> StructType:
@@ -114,6 +119,8 @@ def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame])
     inputs = [see(empty[name], batch.view) for name in operation.inputs]
     if isinstance(widget, Join):
         _refuse_odd_join(widget, *inputs)
+    if isinstance(widget, Extract) and widget.order_by is not None:
+        _refuse_other_names(widget.name, inputs[0].schema, "order_by", (widget.order_by,))
     made = _asked(widget, lambda: batch.run([Operand(rows) for rows in inputs]), *inputs)
     for rows in made:
         if not isinstance(rows, DataFrame):
@@ -167,6 +174,12 @@ def _refuse_odd_columns(channel: str, schema: StructType, of_olston: Callable[[s
                 f"{channel}: has column {field.name!r} twice; names are told apart without regard to case."
             )
         seen.add(field.name.lower())
+        if _collated(field.dataType):
+            raise SchemaError(
+                f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, in which texts that "
+                "differ count as equal, so rows with it cannot be told apart; cast it to string, and compare under a "
+                "collation inside conditions and functions."
+            )
         if not _comparable(field.dataType):
             raise SchemaError(
                 f"{channel}: column {field.name!r} is of type {field.dataType.simpleString()}, which Spark cannot "
@@ -179,19 +192,27 @@ def _refuse_odd_columns(channel: str, schema: StructType, of_olston: Callable[[s
             )
 
 
-def _refuse_odd_join(widget: Join, left: DataFrame, right: DataFrame) -> None:
-    from pyspark.sql.types import StringType
+def _refuse_other_names(channel: str, schema: StructType, what: str, names: Sequence[str]) -> None:
+    """An error unless all of `names` are columns, spelt alike: by another spelling rows would be looked for in vain."""
+    for name in names:
+        if name not in schema.names:
+            raise SchemaError(
+                f"{channel}: {what} names {name!r}, and its columns are {schema.simpleString()}; name one of them, "
+                "spelt as it is there."
+            )
 
+
+def _refuse_odd_join(widget: Join, left: DataFrame, right: DataFrame) -> None:
     for side, rows in (("left", left), ("right", right)):
         for column in widget.on:
             if column not in rows.columns:
                 raise SchemaError(
                     f"{widget.name}: joins on {column!r}, which its {side} does not have: {rows.columns}."
                 )
-    # Spark would read the text as a number or a date, and rows whose texts differ would meet one row
+    # Spark would make both the same: texts numbers or dates, great numbers doubles. Rows that differ would meet one row
     for column in widget.on:
         kinds = [rows.schema[column].dataType for rows in (left, right)]
-        if len({isinstance(kind, StringType) for kind in kinds}) > 1:
+        if not alike(*kinds):
             raise SchemaError(
                 f"{widget.name}: joins on {column!r}, which is {kinds[0].simpleString()} on its left and "
                 f"{kinds[1].simpleString()} on its right; cast one of them in a map before the join."
@@ -214,15 +235,26 @@ def _comparable(kind: DataType) -> bool:
     return not isinstance(kind, MapType | VariantType)
 
 
+def _collated(kind: DataType) -> bool:
+    from pyspark.sql.types import ArrayType, StringType, StructType
+
+    if isinstance(kind, ArrayType):
+        return _collated(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_collated(f.dataType) for f in kind.fields)
+    return isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
+
+
 def _storable(kind: DataType) -> bool:
     from pyspark.sql import types as t
 
     if isinstance(kind, t.ArrayType):
         return _storable(kind.elementType)
     if isinstance(kind, t.StructType):
-        return bool(kind.fields) and all(_storable(f.dataType) and not _UNSTORED.search(f.name) for f in kind.fields)
+        once = len({f.name.lower() for f in kind.fields}) == len(kind.fields)
+        return bool(kind.fields) and once and all(_storable(f.dataType) and not _UNSTORED.search(f.name) for f in kind)
     intervals = t.AnsiIntervalType | t.CalendarIntervalType
-    return not isinstance(kind, t.NullType | t.CharType | t.VarcharType | t.AnyTimeType | intervals)
+    return not isinstance(kind, t.NullType | t.CharType | t.VarcharType | t.AnyTimeType | t.SpatialType | intervals)
 
 
 def nullable(kind: Any) -> Any:

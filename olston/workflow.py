@@ -80,6 +80,8 @@ class Workflow:
         columns = None if key is None else names(key)
         if order is not None and columns is None:
             raise WorkflowError(f"{name}: order= says which row of a key is newest; give key= too.")
+        if columns is not None and not 0 < len(columns) == len(set(columns)):
+            raise WorkflowError(f"{name}: key={key!r}; a key is a column or a list of different ones, or left out.")
         weak = () if columns is None else (representations.replace(columns, order),)
         pathways = (Pathway(0, name, name, ()),)
         made = self._add(Channel(name, self, None, columns, weak, False, schema, pathways))

@@ -43,7 +43,8 @@ def periodic_recrawl(fetched: Any, indegrees: Any) -> Any:
     from pyspark.sql import functions as F
 
     last = fetched.groupBy(F.col("url").alias("link")).agg(F.max("time").alias("last"))
-    due = last.join(indegrees, "link").orderBy(F.col("last") + F.log1p("indegree"), "link")
+    sooner = 86_400 * F.log1p("indegree")  # seconds: links count as days of age, by their order of magnitude
+    due = last.join(indegrees, "link").orderBy(F.unix_timestamp("last") - sooner, "link")
     return due.limit(TOP).select(F.col("link").alias("url"))
 
 
@@ -52,8 +53,9 @@ def adaptive_recrawl(digests: Any, indegrees: Any) -> Any:
     from pyspark.sql import functions as F
 
     changes = digests.groupBy(F.col("url").alias("link")).agg(F.count_distinct("digest").alias("versions"))
-    worth = changes.where("versions > 1").join(indegrees, "link").orderBy(F.desc(F.col("versions") * F.col("indegree")))
-    return worth.limit(TOP).select(F.col("link").alias("url"))
+    worth = changes.where("versions > 1").join(indegrees, "link")
+    best = worth.orderBy(F.desc(F.col("versions") * F.col("indegree")), "link")
+    return best.limit(TOP).select(F.col("link").alias("url"))
 
 
 wf = ol.Workflow("crawl_selection")

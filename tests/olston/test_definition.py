@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -92,3 +95,86 @@ def test_a_source_with_other_columns_changes_everything_downstream() -> None:
     rows.map("mapped", twice).aggregate("counts", by="k", n=ol.count())
     rows.filter("kept", "v > 1")
     assert changed(workflow(twice), other) == {"rows", "mapped", "counts", "kept"}
+
+
+def module(text: str) -> dict[str, Any]:
+    """The names that a module of that text defines."""
+    names: dict[str, Any] = {"__name__": "jobs"}
+    exec(text, names)
+    return names
+
+
+NAMED = """
+LIMIT, SITES = {limit}, ("a", "b")
+def helper(df):
+    return df.where(f"v < {{LIMIT}}")
+def function(df):
+    return [helper(df) for _ in SITES][0]
+"""
+
+
+def test_functions_and_constants_that_a_function_names_are_part_of_it() -> None:
+    before, same, after = (module(NAMED.format(limit=n))["function"] for n in (5, 5, 6))
+    assert changed(workflow(before), workflow(same)) == set()
+    assert changed(workflow(before), workflow(after)) == {"mapped", "counts"}
+
+
+def test_a_default_that_is_given_by_keyword_only_is_part_of_a_function() -> None:
+    def times(n: int) -> Callable[[Any], Any]:
+        def function(df: Any, *, by: int = n) -> Any:
+            return df.selectExpr("k", f"v * {by} AS v")
+
+        return function
+
+    assert changed(workflow(times(2)), workflow(times(3))) == {"mapped", "counts"}
+
+
+def test_what_is_none_is_part_of_a_function_too() -> None:
+    def between(low: int | None, high: int | None) -> Callable[[Any], Any]:
+        return lambda df: (df, low, high)
+
+    assert changed(workflow(between(None, 5)), workflow(between(5, None))) == {"mapped", "counts"}
+
+
+class Times:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __call__(self, df: Any) -> Any:
+        return df.selectExpr("k", f"v * {self.n} AS v")
+
+    def method(self, df: Any) -> Any:
+        return self(df)
+
+
+def test_the_state_of_an_object_that_is_called_is_part_of_it() -> None:
+    for two, again, three in ((Times(2), Times(2), Times(3)), (Times(2).method, Times(2).method, Times(3).method)):
+        assert changed(workflow(two), workflow(again)) == set()
+        assert changed(workflow(two), workflow(three)) == {"mapped", "counts"}
+
+
+def test_a_function_may_call_itself() -> None:
+    def deep(df: Any, levels: int = 3) -> Any:
+        return deep(df, levels - 1) if levels else df
+
+    assert changed(workflow(deep), workflow(deep)) == set()
+
+
+SETS = """
+import olston as ol
+from olston.definition import digests
+class Session: pass
+def function(session, names):
+    return lambda df: df.where(str(session) in {"ab", "cd", "ef", "gh", "ij"} or bool(names))
+wf = ol.Workflow("w")
+wf.source("rows", "k int").map("mapped", function(Session(), {"kl", "mn", "op", "qr"}))
+print(digests(wf)["mapped"])
+"""
+
+
+def test_digests_are_the_same_in_every_process() -> None:
+    def digest(seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        return subprocess.check_output([sys.executable, "-c", SETS], env=environment, text=True)
+
+    assert digest("1") == digest("2") == digest("3")

@@ -144,6 +144,7 @@ def test_time_travel_shows_what_was_held_then(small: Lab) -> None:
     assert small.rows("counts", then) == {("a", 1): 1}
     assert small.rows("counts") == {("a", 2): 1, ("b", 1): 1}
     assert small.rows("rows", first.id) == {(1, "a"): 1}
+    assert small.engine.provenance("rows", first.id).to_dict()["pathways"][0]["snapshots"] == [first.stamp]
     assert small.rows("rows", first.stamp) == {("a",): 1}
     with pytest.raises(ol.StoreError, match="holds nothing"):
         small.engine.read("counts", START - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ def workflow() -> ol.Workflow:
     wf.output(pages.distinct("once"))
     wf.output(pages.aggregate("counts", by="url", n=ol.count()))
     wf.output(pages.map("raced", lambda df: df))
+    wf.output(pages.map("timed", lambda df: df))
     wf.output(pages.map("other", lambda df: df))
     wf.output(pages.map("tidied", lambda df: df))
     wf.output(pages.map("failing", lambda df: df))
@@ -289,6 +290,16 @@ def test_columns_change_with_the_definition_and_the_table_is_clustered_again(lak
     newer.deliver("Δ⁺", {("b", 1): 1}, 3)
     assert clustering(lake, f"delta.`{path}`") == ["n"]
     assert newer.number() == 3
+
+
+def test_a_table_takes_times_without_a_zone_once_the_definition_has_them(lake: Lake, spark: SparkSession) -> None:
+    Consumer(lake, "timed").deliver(BASE, [("a", 1, "x")], 1)
+    wf = ol.Workflow("w")
+    wf.output(wf.source("pages", "url string, at timestamp_ntz").map("timed", lambda df: df))
+    newer = Consumer(Lake(spark, lake.store.home, wf), "timed")
+    newer.deliver(BASE, [("a", datetime(2026, 1, 1))], 2)
+    newer.deliver("Δ⁺", {("b", datetime(2026, 1, 2)): 1}, 3)
+    assert newer.rows() == bag(("a", datetime(2026, 1, 1)), ("b", datetime(2026, 1, 2)))
 
 
 def test_of_two_schedulers_that_deliver_the_same_number_one_does(lake: Lake) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,7 @@ def test_a_block_is_named_by_its_id() -> None:
     assert moment(None) is None
 
 
-def test_what_is_neither_is_refused_with_the_forms_that_there_are() -> None:
-    with pytest.raises(OlstonError, match=r"at='nonsense': neither a time nor the id of a block; give a datetime"):
-        moment("nonsense")
+@pytest.mark.parametrize("given", ["nonsense", b"nonsense", date(2026, 1, 1), 1_767_268_800.0, True])
+def test_what_is_neither_is_refused_with_the_forms_that_there_are(given: Any) -> None:
+    with pytest.raises(OlstonError, match=r"at=.*: neither a time nor the id of a block; give a datetime"):
+        moment(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,10 @@ def test_what_may_be_null_is_data_and_not_type(spark: SparkSession) -> None:
         ("a time", "which Delta cannot store"),
         ("a varchar(3)", "which Delta cannot store"),
         ("a struct<`b c`: int>", "which Delta cannot store"),
+        ("a struct<b: int, B: int>", "which Delta cannot store"),
+        ("a string collate UTF8_LCASE", "in which texts that differ count as equal"),
+        ("a array<struct<b: string collate UNICODE_CI>>", "in which texts that differ count as equal"),
+        ("a geometry(0)", "which Delta cannot store"),
     ],
 )
 def test_columns_that_cannot_be_kept_are_refused_with_the_name_of_the_source(
@@ -186,6 +191,32 @@ FAULTS: dict[str, tuple[Placing, str]] = {
         ),
         "out: joins on 'size', which is int on its left and string on its right; cast one of them in a map",
     ),
+    "great numbers joined with doubles": (
+        lambda pages, sites: pages.map("great", lambda df: df.selectExpr("bigint(size) AS size", "url")).join(
+            "out", sites.map("codes", lambda df: df.selectExpr("double(size) AS size")), on="size"
+        ),
+        "out: joins on 'size', which is bigint on its left and double on its right; cast one of them in a map",
+    ),
+    "text under a collation that a function makes": (
+        lambda pages, sites: pages.map("out", lambda df: df.selectExpr("url collate utf8_lcase AS url")),
+        "out: column 'url' is of type string collate UTF8_LCASE, in which texts that differ count as equal",
+    ),
+    "a key that the function drops": (
+        lambda pages, sites: pages.map("out", lambda df: df.select("site"), key="url"),
+        "out: key names 'url', and its columns are struct<site:string>; name one of them",
+    ),
+    "a key that the function spells otherwise": (
+        lambda pages, sites: pages.map("out", lambda df: df.selectExpr("url AS URL"), key="url"),
+        "out: key names 'url', and its columns are struct<URL:string>; name one of them, spelt as it is there",
+    ),
+    "extract by an order that is no column": (
+        lambda pages, sites: pages.extract("out", lambda df: df, key="url", order_by="Size"),
+        "out: order_by names 'Size', and its columns are ",
+    ),
+    "an output clustered by what is no column": (
+        lambda pages, sites: pages.workflow.output(pages.filter("out", "true"), cluster_by=["site", "sight"]),
+        "out: cluster_by names 'sight', and its columns are ",
+    ),
     "a union of different columns": (lambda pages, sites: pages.union("out", sites), "out: fails on rows of "),
     "extract that loses its key": (
         lambda pages, sites: pages.extract("out", lambda df: df.select("site"), key="url"),
@@ -211,3 +242,9 @@ def test_the_error_of_a_function_is_kept_as_the_cause(spark: SparkSession) -> No
     with pytest.raises(SchemaError) as raised:
         resolve(spark, wf)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("example", ["search_preprocessing", "crawl_selection", "feedback_prioritization"])
+def test_the_functions_of_the_examples_fit_their_columns(spark: SparkSession, example: str) -> None:
+    workflow = importlib.import_module(f"olston.examples.{example}.workflow").wf
+    assert set(resolve(spark, workflow).stored) == set(workflow.channels)

@@ -196,6 +196,8 @@ BAD: dict[str, tuple[Callable[[Workflow], object], type[OlstonError], str]] = {
     "text files without columns": (
         lambda wf: wf.source("s", files="d/*.csv"), WorkflowError, "csv files do not say of which types",
     ),
+    "a key of no column": (lambda wf: wf.source("s", key=[]), WorkflowError, "a column or a list of different ones"),
+    "a key that names a column twice": (lambda wf: wf.source("s", key=["a", "a"]), WorkflowError, "different ones"),
     "an order without a key": (lambda wf: wf.source("s", order="time"), WorkflowError, "give key= too"),
     "a weak representation given twice": (
         lambda wf: wf.weak_delta("counts", wf.channel("counts").weak[0]), WorkflowError, "already",

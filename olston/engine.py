@@ -47,6 +47,7 @@ from olston.standing import standing
 from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
+from olston.subscription import Subscription
 from olston.timeline import History
 from olston.trace import TraceOf
 from olston.vacuum import Vacuumed, vacuum
@@ -342,14 +343,14 @@ class Engine:
             self._planning.load(db)
         return self._learning.costs()
 
-    def feed(self, output: str) -> Feed:
-        """The feed of an output that was declared with `feed=`."""
+    def feed(self, output: str) -> Subscription:
+        """The blocks handed to the consumer of an output that was declared with `feed=`."""
         name = self._output(output)
         if not self.workflow.outputs[name].feed:
             raise StoreError(
                 f"{name}: is published as a table, not as a feed; read it, or declare wf.output({name!r}, feed=…)."
             )
-        return Feed(self.store, name)
+        return Subscription(Feed(self.store, name), self._session, self._catalog, self.workflow.name, name)
 
     @property
     def now(self) -> int:

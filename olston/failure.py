@@ -29,7 +29,11 @@ def failed(what: str, error: Exception) -> OlstonError:
     text = str(error)
     if MISSING in text:
         said = text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0].split(" SQLSTATE")[0]
-        return BlockError(f"{what}: {said.strip()}", code=MISSING)
+        return BlockError(
+            f"{what}: {said.strip()}. Nothing readable has changed. If the delta arrived, what is behind it waits "
+            'until its source is given all there is: ingest(…, kind="base").',
+            code=MISSING,
+        )
     return StepError(f"{what}: {reason(error)} Nothing readable has changed; mend what failed and run again.")
 
 

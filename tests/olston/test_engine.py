@@ -216,11 +216,14 @@ def test_a_feed_hands_over_blocks_in_order(spark: SparkSession, tmp_path: Path) 
         made.engine.ingest("rows", spark.createDataFrame([(v,) for v in wave], "v int"))
         made.engine.refresh()
     feed = made.engine.feed("twice")
-    given = list(feed.after(spark))
-    assert [f.number for f in given] == [1, 2, 3]
-    assert given[0].stored.block.kind == "B"
-    assert [sorted(r["v"] for r in feed.rows(spark, f).collect()) for f in given] == [[2, 4], [6], []]
-    assert [f.number for f in feed.after(spark, cursor=2)] == [3]
+    given = list(feed.after())
+    assert [(g.number, g.block.kind) for g in given] == [(1, "B"), (2, "Δ⁺"), (3, "Δ⁺")]
+    assert [sorted(r["v"] for r in g.rows.collect()) for g in given] == [[2, 4], [6], []]
+    assert [g.number for g in feed.after(2)] == [3]
+    feed.acknowledge("indexer", 2)
+    feed.acknowledge("indexer", 1)
+    assert [g.number for g in made.engine.feed("twice").after("indexer")] == [3], "it is remembered how far it came"
+    assert len(list(feed.after("archive"))) == 3
     assert made.rows("twice") == {(2,): 1, (4,): 1, (6,): 1}
     made.engine.close()
 

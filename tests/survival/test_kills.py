@@ -74,7 +74,7 @@ class Shop:
         assert self.rows("sales") == sales_of(3)
         assert self.rows("sold") == sold_of(3)
         assert self.rows("large") == Counter({sale: n for sale, n in sales_of(3).items() if sale[1] > 1})
-        given = list(self.engine.feed("large").after(self.engine.spark))
+        given = list(self.engine.feed("large").after())
         assert [f.number for f in given] == list(range(1, len(given) + 1))
         assert not self.engine.plan().due
 

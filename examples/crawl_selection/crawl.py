@@ -50,8 +50,8 @@ class Crawl:
         self.queue, self.copy = Queue(), Copy()
         self._per_wave, self._waves = max(1, per_hour // waves), waves
         self._start, self._news = clock.now(), False
-        self.asked = 0
-        """How often an up-to-date queue was asked for."""
+        self.asked: list[int] = []
+        """When an up-to-date queue was asked for."""
 
     def __enter__(self) -> Crawl:
         return self
@@ -87,8 +87,9 @@ class Crawl:
             return self._seeds
         wanted = self._next(now)
         if not wanted and self._news:
+            self.asked.append(now)
             self._engine.refresh("output")
-            self.asked, self._news = self.asked + 1, False
+            self._news = False
             wanted = self._next(now)
         return wanted
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 
 from rich.table import Table
 
 from olston.engine import Engine
 from olston.examples.crawl_selection.crawl import Sample
+from olston.examples.crawl_selection.queue import HOUR
 
 JOBS = ("top_unfetched", "adaptive_recrawl", "periodic_recrawl", "indegrees")
 
@@ -26,19 +29,22 @@ def progress(samples: Sequence[Sample], lines: int = 12) -> Table:
     return table
 
 
-def rhythms(engine: Engine, hours: float) -> Table:
-    """How often each job ran, by which variant, and every how many hours that is."""
-    ran: dict[str, Counter[str]] = {job: Counter() for job in JOBS}
-    for tried in engine.history(1_000_000).steps:
+def rhythms(engine: Engine, asked: Sequence[int]) -> Table:
+    """How often each job ran because somebody `asked` at that moment, how often because of a bound, and how long after
+    the run before."""
+    runs: dict[str, dict[int, str]] = {job: {} for job in JOBS}
+    for tried in reversed(engine.history(1_000_000).steps):
         for step in tried.step.split(" + ") if tried.state == "done" else ():
             job, _, variant = step.partition(".")
-            if job in ran and not variant.startswith("c."):  # converters are no runs
-                ran[job][variant] += 1
+            if job in runs and not variant.startswith("c."):  # converters are no runs
+                runs[job][int(tried.started_at)] = variant
     table = Table(title="jobs", title_justify="left", box=None)
-    for heading in ("job", "ran", "every", "by"):
+    for heading in ("job", "asked for", "by bounds", "then every", "by"):
         table.add_column(heading)
-    for job, variants in ran.items():
-        times = variants.total()
-        by = ", ".join(f"{variant} {n}" for variant, n in variants.most_common())
-        table.add_row(job, str(times), f"{hours / times:.1f} hours" if times else "", by)
+    for job, ran in runs.items():
+        gaps = [(after - before) / HOUR for before, after in pairwise(ran) if after not in asked]
+        by = ", ".join(f"{variant} {n}" for variant, n in Counter(ran.values()).most_common())
+        times = sum(at in asked for at in ran)
+        every = f"{median(gaps):.1f} hours" if gaps else ""
+        table.add_row(job, str(times), str(len(ran) - times), every, by)
     return table

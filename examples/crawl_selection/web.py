@@ -11,7 +11,7 @@ from olston.examples.crawl_selection.site import Answer
 
 HOUR = 3_600_000_000
 """In microseconds, as all times here."""
-RATES = ((0.05, 0.5), (0.25, 5.0), (0.2, 60.0), (0.5, 2_000.0))
+RATES = ((0.05, 0.5), (0.3, 6.0), (0.65, 2_000.0))
 """Shares of the pages, and the mean hours between two changes of those."""
 LINKS = 6
 """Links of a page to older ones."""

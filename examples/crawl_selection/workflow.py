@@ -21,7 +21,7 @@ REST = 6 * 3_600.0
 PERIOD = 2 * 86_400.0
 """Seconds within which periodic recrawl comes back to a page that nobody links to; to others sooner."""
 DAY = 86_400.0
-LIKELY = 0.1
+LIKELY = 0.05
 """How likely a page has changed before adaptive recrawl looks at it."""
 ANSWERED = "status between 200 and 499 and status <> 429"
 """A page came, or the word that there is none, such as 404; not that the site is busy, or nothing at all."""

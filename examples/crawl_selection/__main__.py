@@ -17,7 +17,7 @@ from olston.examples.crawl_selection.fetcher import Manners
 from olston.examples.crawl_selection.plot import plot
 from olston.examples.crawl_selection.report import progress, rhythms
 from olston.examples.crawl_selection.server import serve
-from olston.examples.crawl_selection.site import Folder, Site
+from olston.examples.crawl_selection.sites import Folder, Site
 from olston.examples.crawl_selection.web import Web
 from olston.examples.crawl_selection.workflow import declare
 
@@ -42,12 +42,17 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--pages", type=int, default=200, help="of the made-up web")
     parser.add_argument("--hours", type=float, default=32, help="how long, in simulated time")
     parser.add_argument("--per-hour", type=int, default=24, help="fetches in an hour")
-    parser.add_argument("--waves", type=int, default=2, help="in how many waves an hour")
-    parser.add_argument("--links", default="4 hours", help="how old links may be for top unfetched; '' for a week")
+    parser.add_argument("--waves", type=int, default=2, choices=range(1, 13), help="in how many waves an hour")
+    parser.add_argument("--links", default="1 hour", help="how old links may be for top unfetched; '' for a week")
     parser.add_argument("--delay", type=float, default=0.002, help="seconds between two requests, in real time")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw coverage and freshness, PNG or SVG")
-    parser.add_argument("--home", metavar="DIR", help="where olston keeps its tables; by default they are thrown away")
-    return parser.parse_args(given)
+    parser.add_argument("--home", metavar="DIR", help="a new folder for olston's tables; else they are thrown away")
+    asked = parser.parse_args(given)
+    if asked.site and not (asked.site.is_dir() and Folder(asked.site).pages(START)):
+        parser.error(f"--site {asked.site}: no folder with HTML in it")
+    if asked.home and Path(asked.home).exists() and any(Path(asked.home).iterdir()):
+        parser.error(f"--home {asked.home}: is not empty; a crawl begins with nothing")
+    return asked
 
 
 def main(

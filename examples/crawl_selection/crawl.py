@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import olston as ol
 from olston.examples.crawl_selection.breadth_first import BreadthFirst
+from olston.examples.crawl_selection.fetch_queue import HOUR, Queue
 from olston.examples.crawl_selection.fetcher import Fetch, Fetcher, Manners
 from olston.examples.crawl_selection.measure import Copy, Measure, measure
-from olston.examples.crawl_selection.queue import HOUR, Queue
-from olston.examples.crawl_selection.site import Site
+from olston.examples.crawl_selection.sites import Site
 
 START = 1_767_571_200_000_000
 """Monday, 5 January 2026: where simulated time begins."""
@@ -58,7 +58,7 @@ class Crawl:
 
     def __exit__(self, *_: object) -> None:
         for fetcher in self._fetchers:
-            fetcher.__exit__()
+            fetcher.close()
 
     def run(self, hours: float) -> Iterator[Sample]:
         """So many hours; a sample at the end of each."""

@@ -76,6 +76,10 @@ class Fetcher:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
         self._client.close()
 
     def fetch(self, urls: Iterable[str]) -> list[Fetch]:

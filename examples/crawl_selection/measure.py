@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from olston.examples.crawl_selection.fetcher import Fetch
-from olston.examples.crawl_selection.site import Site
+from olston.examples.crawl_selection.sites import Site
 
 
 @dataclass

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from olston.engine import Engine
 from olston.examples.crawl_selection.crawl import Sample
-from olston.examples.crawl_selection.queue import HOUR
+from olston.examples.crawl_selection.fetch_queue import HOUR
 
 JOBS = ("top_unfetched", "adaptive_recrawl", "periodic_recrawl", "indegrees")
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from olston.clock import Clock
-from olston.examples.crawl_selection.site import Site
+from olston.examples.crawl_selection.sites import Site
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from html import escape
 
-from olston.examples.crawl_selection.site import Answer
+from olston.examples.crawl_selection.sites import Answer
 
 HOUR = 3_600_000_000
 """In microseconds, as all times here."""

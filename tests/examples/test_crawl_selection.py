@@ -21,6 +21,7 @@ from olston.examples.crawl_selection import workflow
 from olston.examples.crawl_selection.__main__ import main
 from olston.examples.crawl_selection.breadth_first import BreadthFirst
 from olston.examples.crawl_selection.crawl import START, Crawl, Sample
+from olston.examples.crawl_selection.fetch_queue import Queue, Request
 from olston.examples.crawl_selection.fetcher import (
     FORBIDDEN,
     NO_ANSWER,
@@ -33,10 +34,9 @@ from olston.examples.crawl_selection.fetcher import (
 from olston.examples.crawl_selection.links import links_of
 from olston.examples.crawl_selection.measure import Copy, Measure, measure
 from olston.examples.crawl_selection.plot import plot
-from olston.examples.crawl_selection.queue import Queue, Request
 from olston.examples.crawl_selection.report import rhythms
 from olston.examples.crawl_selection.server import serve
-from olston.examples.crawl_selection.site import Answer, Folder
+from olston.examples.crawl_selection.sites import Answer, Folder
 from olston.examples.crawl_selection.web import HOUR, PRIVATE, Web
 
 if TYPE_CHECKING:
@@ -309,18 +309,19 @@ def test_a_busy_site_is_left_alone(site: Pages, home: str, clock: ol.ManualClock
 # the queue
 
 
-def test_jobs_take_turns_and_the_worthiest_comes_first() -> None:
-    top = [Request("low", "top", 1, None), Request("high", "top", 9, None), Request("mid", "top", 5, None)]
-    queue = Queue([*top, Request("old", "periodic", 2, 10), Request("high", "periodic", 1, 10)])
-    assert queue.next(3, 100) == ["old", "high", "mid"]
-    assert queue.next(9, 100) == ["old", "high", "mid", "low"]
+def test_what_is_new_comes_first_then_jobs_take_turns_with_their_worthiest() -> None:
+    adaptive = [Request("low", "adaptive", 1, 9), Request("high", "adaptive", 9, 9), Request("mid", "adaptive", 5, 9)]
+    periodic = [Request("old", "periodic", 2, 10), Request("high", "periodic", 1, 10)]
+    queue = Queue([*adaptive, *periodic, Request("new", "top", 0, None)])
+    assert queue.next(3, 100) == ["new", "high", "old"]
+    assert queue.next(9, 100) == ["new", "high", "old", "mid", "low"]
 
 
 def test_a_request_is_met_by_a_later_answer_only() -> None:
     periodic = [Request("old", "periodic", 1, 50), Request("older", "periodic", 0, 5)]
     queue = Queue([Request("new", "top", 1, None), *periodic])
     queue.fetched([Fetch("old", 50, 200, "x"), Fetch("older", 6, 404)])
-    assert queue.next(9, 100) == ["old", "new"]
+    assert queue.next(9, 100) == ["new", "old"]
     queue.fetched([Fetch("old", 51, 200, "x"), Fetch("new", 51, 404)])
     assert queue.next(9, 100) == []
 
@@ -478,6 +479,16 @@ def test_a_folder_is_crawled_by_the_command(spark: SparkSession, tmp_path: Path)
     assert "5 | 5" in shown
     assert "fetches>links>indegrees>adaptive_recrawl" in shown
     assert drawn.stat().st_size > 1_000
+
+
+def test_a_folder_without_html_and_a_home_with_something_in_it_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("no page")
+    for option, said in (("--site", "no folder with HTML in it"), ("--home", "is not empty")):
+        with pytest.raises(SystemExit):
+            main([option, str(tmp_path)])
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.long

@@ -52,14 +52,16 @@ class Queue:
             self.cursor = fed.number
 
     def next(self, most: int, now: int) -> list[str]:
-        """At most so many URLs to be fetched now: in turn one of each job, of each the worthiest first."""
+        """At most so many URLs to be fetched now: what never was fetched, then in turn one of each job; of each the
+        worthiest first."""
         jobs: dict[str, list[Request]] = {}
         for request, times in self._requests.items():
             if times > 0 and not self._met(request) and self._resting.get(request.url, (0, 0))[1] <= now:
                 jobs.setdefault(request.job, []).append(request)
         ranked = [sorted(jobs[job], key=lambda r: (-r.worth, r.url)) for job in sorted(jobs)]
         turns = chain.from_iterable(zip_longest(*ranked))
-        return list(dict.fromkeys(r.url for r in turns if r is not None))[:most]
+        wanted = sorted((r for r in turns if r is not None), key=lambda r: r.after is not None)
+        return list(dict.fromkeys(r.url for r in wanted))[:most]
 
     def fetched(self, fetches: Iterable[Fetch]) -> None:
         """Remember what was fetched."""

@@ -133,8 +133,7 @@ _TELLING = {
 
 def _kind(plan: PlanOf) -> str:
     """What a plan is like: the first fill, new pages alone, new scores for them too, or a repair of all rows."""
-    joins = [step for step in plan.steps if step.startswith("output.batch")]
-    if joins:
+    if any(step in ("output.batch", "output.async_batch") for step in plan.steps):
         return "repair" if all(held is not None for held in plan.problem.holds.values()) else "fill"  # type: ignore[union-attr]
     return "scores too" if any(step.startswith("counts") for step in plan.steps) else "pages alone"
 

@@ -1,4 +1,4 @@
-"""Two weeks of pages and clicks, the same on every machine: a crawl on every weekday, click logs between them."""
+"""Two weeks of pages and clicks, the same on every machine: a crawl on every weekday, click logs more rarely."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
-CRAWLS = (0, 1, 3, 4, 7, 9, 10, 11)
+CRAWLS = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11)
 """Days on which pages come, at six in the morning."""
-LOGS = (2, 8)
+LOGS = (2,)
 """Days on which clicks come, at six in the evening."""
 
 
@@ -29,7 +29,7 @@ class Size:
     users: int
 
 
-DEMO = Size(pages=200_000, clicks=2_500_000, new_pages=2_000, new_clicks=20_000, sites=2_000, users=50_000)
+DEMO = Size(pages=160_000, clicks=2_000_000, new_pages=1_000, new_clicks=10_000, sites=1_000, users=30_000)
 SMALL = Size(pages=200, clicks=400, new_pages=20, new_clicks=30, sites=8, users=60)
 
 
@@ -66,5 +66,5 @@ def rows(spark: SparkSession, wave: Wave, source: str, size: Size) -> DataFrame:
     if source == "clicks":
         return numbered.select(some("user", 2, size.users).alias("user"), site.alias("site"))
     page = F.concat(F.lit(f"/{wave.at:%m%d}/"), F.col("id").cast("string"))
-    words = F.repeat(F.sha2(F.concat(page, F.lit(seed)), 256), 64)  # 4 KB
+    words = F.repeat(F.sha2(F.concat(page, F.lit(seed)), 256), 32)  # 2 KB
     return numbered.select(F.concat(site, page).alias("url"), site.alias("site"), words.alias("content"))

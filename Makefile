@@ -40,8 +40,8 @@ lint: $(STAMP) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: $(STAMP) ## two simulated weeks of search preprocessing, beside the paper's figures
-	$(BIN)/olston simulate search_preprocessing --weeks 2
+demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, in about a minute
+	@$(BIN)/python -m olston.examples.search_preprocessing
 
 bench: $(STAMP) ## what planning costs, as ratios
 	$(BIN)/python tests/benchmarks/planning.py

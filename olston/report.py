@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from olston.declared import Change
 from olston.duration import show_duration
+from olston.html import html
 from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import Decision
@@ -39,7 +39,7 @@ class Shown(ABC):
         return captured.get().rstrip()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return html(self)
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,13 @@ class Workflow:
             f"{len(self.outputs)} outputs, {len(self.staleness) + len(self.inconsistency)} bounds>"
         )
 
+    def _repr_svg_(self) -> str:
+        """The picture that `olston dag` draws, for notebooks."""
+        from olston.dag.graph import graph_of
+        from olston.dag.svg import svg
+
+        return svg(graph_of(self))
+
     def source(
         self,
         name: str,

@@ -79,7 +79,12 @@ def test_the_wheel_has_no_top_level_name_but_olston(wheel: list[str]) -> None:
 
 
 def test_the_wheel_holds_the_data_beside_the_modules(wheel: list[str]) -> None:
-    data = {path.as_posix() for suffix in (".toml", ".md") for path in files(suffix) if path.parts[1] == "examples"}
+    data = {
+        path.as_posix()
+        for suffix in (".toml", ".md", ".ipynb")
+        for path in files(suffix)
+        if path.parts[1] == "examples"
+    }
     assert {"olston/py.typed"} | data <= set(wheel)
 
 

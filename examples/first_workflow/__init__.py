@@ -1,0 +1,1 @@
+"""Twenty lines: two sources, a join, an aggregate, and three promises."""

@@ -1,0 +1,1 @@
+"""A tour of the API as a notebook, `tour.ipynb`."""

@@ -15,7 +15,8 @@ from pathlib import Path
 
 _UNIT = r"(?:microsecond|millisecond|second|minute|hour|day|week)s?"
 _RULES = (
-    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:\+00:00)?"), "<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\d"), "<date>"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "<time>"),
     (re.compile(r"\b\d{16}\b"), "<stamp>"),
     (re.compile(rf"\b\d+ {_UNIT}(?: \d+ {_UNIT})+"), "<duration>"),
     (re.compile(r"\b(?!0 seconds)\d+ (?:microsecond|millisecond|second)s?\b"), "<duration>"),

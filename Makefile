@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test test-long lint demo bench clean
+.PHONY: help setup test test-long lint docs demo bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ lint: $(STAMP) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: $(STAMP) ## the documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, in about a minute
 	@$(BIN)/python -m olston.examples.search_preprocessing
 
@@ -47,6 +50,6 @@ bench: $(STAMP) ## what planning costs, as ratios
 	$(BIN)/python tests/benchmarks/planning.py
 
 clean: ## remove caches and what builds and Spark leave behind; .venv stays
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	rm -rf spark-warehouse metastore_db derby.log
 	find . \( -name $(VENV) -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -78,3 +78,11 @@ def show_duration(span: float) -> str:
         if len(parts) == 2:
             break
     return sign + (" ".join(parts) or "0 seconds")
+
+
+def show_measured(span: float) -> str:
+    """As `show_duration`, of what a clock measured: in whole seconds, or milliseconds if there is no whole one."""
+    for size in (SECOND, SECOND // 1_000):
+        if abs(span) >= size:
+            return show_duration(int(span / size) * size)
+    return show_duration(span)

@@ -53,7 +53,7 @@ class Recovered(Shown):
         from rich.console import Group
         from rich.table import Table
 
-        counts = Table(title=f"{self.workflow}: recovered from {self.home}", title_justify="left", box=None)
+        counts = Table(box=None)
         counts.add_column("channel")
         for heading in ("arrivals", "blocks", "deliveries"):
             counts.add_column(heading, justify="right")
@@ -63,7 +63,11 @@ class Recovered(Shown):
         reasons: dict[str, list[str]] = {}
         for what, why in self.ignored:
             reasons.setdefault(why, []).append(what)
-        return Group(counts, *(_shown(why, what) for why, what in reasons.items()))
+        return Group(
+            f"{self.workflow}: recovered from {self.home}",
+            counts,
+            *(_shown(why, what) for why, what in reasons.items()),
+        )
 
 
 def _shown(why: str, what: list[str]) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from olston.declared import Change
-from olston.duration import show_duration
+from olston.duration import show_duration, show_measured
 from olston.html import html
 from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
@@ -80,7 +80,7 @@ class ProvenanceOf(Shown):
         for p in facts["pathways"]:
             stale = int(p["staleness_seconds"] * 1e6)
             table.add_row(
-                str(p["index"]), p["name"], moments(p["snapshots"]), show_duration(stale) if stale else "fresh"
+                str(p["index"]), p["name"], moments(p["snapshots"]), show_measured(stale) if stale else "fresh"
             )
         apart = int(facts["inconsistency_seconds"] * 1e6)
         verdict = "consistent" if facts["consistent"] else f"inconsistent by {show_duration(apart)}"
@@ -347,4 +347,4 @@ class HistoryOf(Shown):
 
 
 def _span(seconds: float) -> str:
-    return f"{'−' if seconds < 0 else ''}{show_duration(abs(int(seconds * 1e6)))}"
+    return f"{'−' if seconds < 0 else ''}{show_measured(abs(int(seconds * 1e6)))}"

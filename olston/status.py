@@ -48,11 +48,11 @@ def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: b
 
 
 def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:
-    breaks, inputs = problem.bounds().breaks_at(output, content), problem.network.inputs[output]
+    breaks, inputs = dict(problem.bounds().breaking(output, content)), problem.network.inputs[output]
     for s in slack(problem, output, content):
         if isinstance(s.bound, Staleness):
             stale = problem.history.staleness(content, inputs, s.bound.pathway)
-            yield BoundOf(str(s.bound), s.left / 1e6, breaks, stale / 1e6)
+            yield BoundOf(str(s.bound), s.left / 1e6, breaks.get(s.bound), stale / 1e6)
         else:
             yield BoundOf(str(s.bound), s.left / 1e6, None, problem.history.inconsistency(content, inputs) / 1e6)
 

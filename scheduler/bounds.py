@@ -103,16 +103,19 @@ class Bounds:
     def breaks_at(self, channel: str, target: Provenance) -> Stamp | None:
         """The first moment at which `target` breaks a staleness bound of `channel` if nothing else arrives;
         `None` if no bound ever breaks.
+        """
+        return min((moment for _, moment in self.breaking(channel, target)), default=None)
+
+    def breaking(self, channel: str, target: Provenance) -> Iterator[tuple[Staleness, Stamp]]:
+        """The staleness bounds of `channel` that `target` breaks if nothing else arrives, and when.
 
         An entry that reflects the newest snapshot ends at `now`, so it can only break by an arrival.
         """
         inputs = self.network.inputs[channel]
-        moments = []
         for stale in self._staleness.get(channel, ()):
             low = target.oldest[stale.pathway]
             if low is None:
                 continue
             line = self.history.timelines[inputs[stale.pathway]]
             if low != line.newest:
-                moments.append(line.end(low, self.history.now) + stale.bound)
-        return min(moments, default=None)
+                yield stale, line.end(low, self.history.now) + stale.bound

@@ -9,7 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from olston.block import Block
-from olston.duration import show_duration
+from olston.duration import show_duration, show_measured
 from olston.pathway import Pathway
 from olston.provenance import Provenance
 from olston.report import PlanOf, moment, moments
@@ -54,7 +54,7 @@ def _due(reason: Due, pathways: Mapping[str, Sequence[Pathway]]) -> str:
     if reason.bound is None:
         return f"{reason.output} holds nothing yet"
     name = pathways[reason.output][reason.bound.pathway].name
-    late = show_duration(reason.late)
+    late = show_measured(reason.late)
     if reason.bound.bound == 0:
         return f"{reason.output} is {late} behind {name}, and may not be"
     return f"{reason.output} is {late} later behind {name} than the {show_duration(reason.bound.bound)} it may be"
@@ -90,7 +90,7 @@ def _reflected(plan: PlanOf, workflow: Workflow, output: str, content: Provenanc
     for p in pathways:
         limits, end = ("", ""), history.entry_end(content, inputs, p.index)
         if p.index in stale and end is not None:
-            limits = (show_duration(stale[p.index]), show_duration(end + stale[p.index] - history.now))
+            limits = (show_duration(stale[p.index]), show_measured(end + stale[p.index] - history.now))
         table.add_row(str(p.index), Text(p.name), moments(sorted(content[p.index])), *limits)
     apart = history.inconsistency(content, inputs)
     held = "consistent" if history.consistent(content, inputs) else f"{show_duration(apart)} apart"

@@ -47,4 +47,4 @@ def plot(path: Path, rows: Sequence[Row], title: str, unit: str, curve: bool, pa
     except OSError as error:
         from olston.errors import OlstonError
 
-        raise OlstonError(f"{path}: cannot be written: {error.strerror}.", code="CANNOT_WRITE") from None
+        raise OlstonError(f"{path}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None

@@ -55,6 +55,9 @@ def test_the_next_deadline_is_that_of_what_arrived_and_may_wait(stage: Stage) ->
     found = stage.json("status")
     assert found["next_deadline"] == {"output": "totals", "at": wave.stamp + 86_400_000_000}
     assert "totals breaks a bound at" in stage.run("status").out
+    breaks = {b["bound"]: b["breaks_at"] for b in found["outputs"][0]["bounds"]}
+    assert breaks.pop("bound_staleness(totals, 1, 1 day)") == wave.stamp + 86_400_000_000
+    assert set(breaks.values()) == {None}
 
 
 def test_what_failed_is_told_with_the_reason(stage: Stage) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olston.duration import SECOND, UNITS, microseconds, show_duration
+from olston.duration import SECOND, UNITS, microseconds, show_duration, show_measured
 from olston.errors import DurationError
 
 DAY = 86_400 * SECOND
@@ -67,3 +67,18 @@ def test_durations_are_shown_in_the_two_largest_units_that_matter(span: int, tex
 @given(st.sampled_from(sorted(UNITS.values(), reverse=True)), st.integers(1, 4))
 def test_what_is_shown_is_read_back(unit: int, count: int) -> None:
     assert microseconds(show_duration(unit * count)) == unit * count
+
+
+@pytest.mark.parametrize(
+    ("span", "shown"),
+    [
+        (436_657, "436 milliseconds"),
+        (1_999_999, "1 second"),
+        (-1_999_999, "-1 second"),
+        (3_661 * SECOND + 5, "1 hour 1 minute"),
+        (12, "12 microseconds"),
+        (0, "0 seconds"),
+    ],
+)
+def test_what_a_clock_measured_is_shown_without_what_nobody_reads(span: int, shown: str) -> None:
+    assert show_measured(span) == shown

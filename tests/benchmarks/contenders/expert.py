@@ -35,14 +35,14 @@ class Expert(ABC):
     @abstractmethod
     def wave(self, wave: Wave) -> None: ...
 
-    def repair(self) -> None:
+    def repair(self) -> None:  # noqa: B027
         """Nothing is ever broken."""
 
     def output(self) -> DataFrame:
         return read(self._session, self._output)
 
-    def close(self) -> None:
-        pass
+    def close(self) -> None:  # noqa: B027
+        """Nothing is open."""
 
     def _load(self, wave: Wave, source: str) -> DataFrame:
         return load(self._session, self._scenario, source, wave[source])

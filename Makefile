@@ -43,7 +43,7 @@ lint: $(STAMP) ## ruff check, ruff format --check, mypy
 demo: $(STAMP) ## two simulated weeks of search preprocessing, beside the paper's figures
 	$(BIN)/olston simulate search_preprocessing --weeks 2
 
-bench: $(STAMP) ## olston beside its alternatives on Spark, half an hour (ARGS="--only search --pages 500000")
+bench: $(STAMP) ## olston beside its alternatives on Spark, 45 minutes (ARGS="--only search --pages 500000")
 	$(BIN)/python tests/benchmarks/refresh.py $(ARGS)
 
 bench-age: $(STAMP) ## whether anything grows in 500 waves, a quarter of an hour

@@ -1,9 +1,10 @@
 """olston beside its alternatives, end to end on real Spark and Delta: the same waves, the same output, in one run.
 
-    python tests/benchmarks/refresh.py                           all scenarios at full size: about half an hour
+    python tests/benchmarks/refresh.py                           all scenarios at full size: 45 minutes or so
+    python tests/benchmarks/refresh.py --only search             one of them: half an hour, the others some minutes
     python tests/benchmarks/refresh.py --only search --pages 500000
-    python tests/benchmarks/refresh.py --quick --keep /tmp/r.json   some seconds of each, to see that it works
-    python tests/benchmarks/refresh.py --age                     five hundred small waves: does anything grow with age?
+    python tests/benchmarks/refresh.py --quick --keep /tmp/r.json   small, to see that it works
+    python tests/benchmarks/refresh.py --age                     500 small waves: does anything grow with age?
     python tests/benchmarks/refresh.py --write-docs              put what is stored into docs/performance.md
 
 Results are stored after every wave in docs/performance/refresh.json, by scenario and size; what a contender holds is

@@ -56,8 +56,12 @@ class Pipelines:
         self.repair()
 
     def wave(self, wave: Wave) -> None:
-        self._raw.take(wave)
+        self.take(wave)
         self.repair()
+
+    def take(self, wave: Wave) -> None:
+        """Let a wave be there for the next run."""
+        self._raw.take(wave)
 
     def repair(self) -> None:
         environment = {

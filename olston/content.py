@@ -39,6 +39,7 @@ class Part:
     """The rows that one attempt wrote into a table of deltas; `label` is how errors call them.
 
     `plain`: every row is added once. `inverted`: what was added counts as deleted, and the other way round.
+    `files` hold the rows, below the table, where that was noted.
     """
 
     table: str
@@ -51,6 +52,7 @@ class Part:
     stamp: Stamp | None = None
     inverted: bool = False
     table_id: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def monotone(self) -> bool:
@@ -154,7 +156,8 @@ class Content:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Content:
         anchor = fields["anchor"]
-        return cls(None if anchor is None else Anchor(**anchor), tuple(Part(**p) for p in fields["parts"]))
+        parts = (Part(**{**p, "files": tuple(p.get("files", ()))}) for p in fields["parts"])
+        return cls(None if anchor is None else Anchor(**anchor), tuple(parts))
 
 
 def laid_over(base: Block, delta: Block) -> float:

@@ -36,6 +36,7 @@ from olston.provenance import Stamp
 from olston.published import Published
 from olston.recover import Recovered, recover
 from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
+from olston.retention import forget_history
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
 from olston.scheduler.explain import explain
@@ -260,10 +261,13 @@ class Engine:
             retire(db, planning.load(db), self._digests, self.now)
         return found
 
-    def vacuum(self, older_than: Duration = "1 day", *, dry_run: bool = False) -> list[Vacuumed]:
+    def vacuum(
+        self, older_than: Duration = "1 day", *, history: Duration = "1 week", dry_run: bool = False
+    ) -> list[Vacuumed]:
         """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
 
-        What arrived, what consumers hold or were fed, and whatever is younger than `older_than` stays.
+        What arrived, what consumers hold or were fed, and whatever is younger than `older_than` stays. Of events, plans
+        and steps the catalog keeps those of the time `history`, and the last steps of each name.
         """
         with self._catalog.look() as db:
             needed = states.attempts(db, self.workflow.name, [n for n, o in self.workflow.outputs.items() if o.feed])
@@ -274,6 +278,7 @@ class Engine:
             point("vacuum-dropped")
             with self._catalog.transaction() as db:
                 states.forget(db, self.workflow.name, {v.attempt for v in dropped})
+                forget_history(db, self.workflow.name, self.now - microseconds(history))
         return dropped
 
     # questions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from olston.errors import StoreError
 
@@ -16,10 +16,15 @@ def text(session: SparkSession, path: str) -> str:
     system, location = file_system(session, path)
     stream = system.open(location)
     try:
-        jvm: Any = session._jvm
-        return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        return str(java(session, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
     finally:
         stream.close()
+
+
+def exists(session: SparkSession, path: str) -> bool:
+    """Whether there is a file or a folder."""
+    system, location = file_system(session, path)
+    return bool(system.exists(location))
 
 
 def put(session: SparkSession, path: str, text: str) -> None:
@@ -43,13 +48,12 @@ def names(session: SparkSession, folder: str) -> list[str]:
     system, location = file_system(session, folder)
     if not system.exists(location):
         return []
-    jvm: Any = session._jvm
-    paths = jvm.org.apache.hadoop.fs.FileUtil.stat2Paths(system.listStatus(location))
+    paths = java(session, "org.apache.hadoop.fs.FileUtil").stat2Paths(system.listStatus(location))
     # as one text, since a call for each would take minutes; py4j finds the method for plain objects only
     gateway: Any = session.sparkContext._gateway
-    plain = gateway.new_array(jvm.java.lang.Object, len(paths))
-    jvm.java.lang.System.arraycopy(paths, 0, plain, 0, len(paths))
-    listed = str(jvm.org.apache.commons.lang3.StringUtils.join(plain, "\n"))
+    plain = gateway.new_array(java(session, "java.lang.Object"), len(paths))
+    java(session, "java.lang.System").arraycopy(paths, 0, plain, 0, len(paths))
+    listed = str(java(session, "org.apache.commons.lang3.StringUtils").join(plain, "\n"))
     return sorted(line.rpartition("/")[2] for line in listed.splitlines())
 
 
@@ -69,6 +73,10 @@ def drop(session: SparkSession, path: str) -> None:
 
 def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
     """The file system that `path` is on, and `path` for it, as Hadoop has them."""
-    jvm: Any = session._jvm
-    location = jvm.org.apache.hadoop.fs.Path(path)
+    location = java(session, "org.apache.hadoop.fs.Path")(path)
     return location.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), location
+
+
+def java(session: SparkSession, name: str) -> Any:
+    """A class of Java. By its whole name: Java is asked once, and not for every word of it."""
+    return getattr(cast(Any, session._jvm), name)

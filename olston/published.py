@@ -169,9 +169,9 @@ class Published:
             path = self._made(session)
             if block.kind != BASE:
                 self._refuse_foreign(session, path, number)
-            with table.numbered(session, path, self._series, number, attempt, metadata):
+            with table.numbered(session, path, self._series, number, attempt, metadata) as made:
                 way, allows = self._commit(session, path, block, rows, ways)
-            return replace(_delivery(table.committed(session, path, attempt)), way=way, allows=allows)
+            return replace(_delivery(made[0]), way=way, allows=allows)
         except OlstonError:
             raise
         except Exception as error:

@@ -24,19 +24,24 @@ from olston.content import Anchor, Content, Part
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved
+from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, quoted
 from olston.operators.operand import FEW, Operand
 from olston.operators.weak import Replace, WeakDelta
 from olston.schema import Schemas, nullable, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from olston.workflow import Workflow
 
 
+_GLOB = re.compile(r"[*?\[\]{}\\]")
+"""What a path of files to read may not have in it, since it stands for others there."""
 BLOCKS = "blocks"
 """Where the blocks of all channels lie in a home."""
+NOTED = 8
+"""Files up to which the catalog remembers where the rows of a delta are; a wave is usually one."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -97,7 +102,7 @@ class Store:
 
         shaped = self.shaped(channel, kind, rows)
         kinds = "deltas" if is_strong(kind) else f"weak_{folder(kind.removeprefix(WEAK))}"
-        name = f"{self.place(channel)}/{kinds}-{_digest(shaped)}"
+        name = f"{self.place(channel)}/{kinds}-{_digest(shaped.schema)}"
         marked = shaped.withColumn(BLOCK, F.lit(attempt))
         commit = self._append(marked, name, attempt, self._says(channel, metadata), partition_by=[BLOCK])
         return changed(channel, name, attempt, kind, commit, label)
@@ -180,7 +185,9 @@ class Store:
             name, inverted = key
             listed = list(group)
             attempts = {p.attempt: p.stamp for p in listed}
-            rows = self._load(session, name, {p.table_id for p in listed}).where(col(BLOCK).isin(list(attempts)))
+            rows = self._noted(session, channel, listed[0]) if len(listed) == 1 else None
+            if rows is None:
+                rows = self._load(session, name, {p.table_id for p in listed}).where(col(BLOCK).isin(list(attempts)))
             if ARRIVAL in rows.columns and any(attempts.values()):
                 stamp = F.coalesce(col(ARRIVAL), _lookup(attempts).cast("bigint"))
                 added = col(WEIGHT) > 0 if WEIGHT in rows.columns else F.lit(True)
@@ -192,11 +199,42 @@ class Store:
         where = sorted(parts, key=_place)
         return reduce(bag.union, [of(key, group) for key, group in groupby(where, _place)])
 
+    def _noted(self, session: SparkSession, channel: str, part: Part) -> DataFrame | None:
+        """The rows of a part straight from its files, so that Delta need not run jobs to find them in its log.
+
+        `None` if they were not noted, or are gone: then the table has to be asked, which may have them elsewhere.
+        """
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F
+
+        columns, place = self._columns(channel, part.kind), self.path(part.table)
+        if not part.files or columns is None or not part.table.endswith(f"-{_digest(columns)}") or _GLOB.search(place):
+            return None
+        try:
+            rows = session.read.schema(columns).parquet(*[f"{place}/{file}" for file in part.files])
+        except AnalysisException:
+            return None
+        return rows.withColumn(BLOCK, F.lit(part.attempt))
+
+    def _columns(self, channel: str, kind: Kind) -> StructType | None:
+        """The columns that deltas of a kind are stored with, where that is known beforehand."""
+        from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+
+        stored = {f.name: f.dataType for f in self.schemas.stored[channel].fields}
+        if is_strong(kind):
+            stored = {WEIGHT: LongType(), **stored}
+        elif isinstance(self.weak(channel, kind), Replace):
+            stored = {**stored, DELETED: BooleanType()}
+        else:
+            return None
+        return StructType([StructField(name, type_) for name, type_ in stored.items()])
+
     def shaped(self, channel: str, kind: Kind, rows: DataFrame) -> DataFrame:
         """`rows` with the columns of the channel in their order and spelling; a hidden one that is not there, as when
         a row arrived, is null. Weights come first, where Delta keeps statistics of them.
         """
         from pyspark.sql import functions as F
+        from pyspark.sql.types import LongType
 
         weak = self.weak(channel, kind) if is_weak(kind) else None
         if weak is not None and not weak.rows_of_channel:
@@ -214,8 +252,12 @@ class Store:
         fields = {f.name: f.dataType for f in self.schemas.stored[channel].fields}
         if isinstance(weak, Replace):
             fields[DELETED] = rows.schema[DELETED].dataType
-        first = [col(WEIGHT).cast("bigint").alias(WEIGHT)] if is_strong(kind) else []
-        return rows.select(*first, *[column(n, t) for n, t in fields.items()])
+        if is_strong(kind):
+            fields = {WEIGHT: LongType(), **fields}
+        given = {f.name: f.dataType for f in rows.schema.fields}
+        if all(given.get(name) == type_ for name, type_ in fields.items()):  # the usual case, in few words to Spark
+            return rows if list(given) == list(fields) else rows.selectExpr(*map(quoted, fields))
+        return rows.select(*[column(n, t) for n, t in fields.items()])
 
     def _refuse_other_columns(self, channel: str, rows: DataFrame) -> None:
         known = self.schemas.public(channel)
@@ -270,7 +312,8 @@ def changed(
         if kind == MONOTONE and commit.weights and least < 0:
             raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
         kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
-    part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain, table_id=commit.table_id)
+    noted = commit.files if commit.table_id and len(commit.files) <= NOTED else ()
+    part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain, table_id=commit.table_id, files=noted)
     return kind, Content(None, (part,))
 
 
@@ -279,9 +322,9 @@ def folder(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.,-]|^\.", lambda found: f"~{ord(found[0]):x}~", name)
 
 
-def _digest(rows: DataFrame) -> str:
-    """The columns of `rows` as a short word."""
-    return f"{zlib.crc32(nullable(rows.schema).json().encode()):08x}"
+def _digest(columns: StructType) -> str:
+    """Columns as a short word."""
+    return f"{zlib.crc32(nullable(columns).json().encode()):08x}"
 
 
 def _spelt_alike(names: Iterable[str]) -> list[str]:

@@ -7,11 +7,10 @@ the log says decides which one it was. A commit also says, in its `userMetadata`
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from olston import filesystem
 from olston.errors import OlstonError, StoreError
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _LAST = "spark.databricks.delta.lastCommitVersionInSession"
 _ATTEMPT, _NUMBER = "attempt", "delivery"
 _ALL = ("[]", '["true"]', "true")
-_VERSION = re.compile(r"\d{20}\.json")
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ class Commit:
     """One version of a Delta table, as its log tells it: how many rows were written, and how many more there are since.
 
     `whole`: what was written is all there is. `changes`: it added or removed rows; tidying up and settings do not.
-    `weights` are the least and the greatest, where known, `table_id` is known to who wrote it.
+    `weights` are the least and the greatest, where known, `table_id` is known to who wrote it. `files` are those
+    written, as paths below the table, unless they cannot be read but through Delta.
     """
 
     version: int
@@ -44,6 +43,7 @@ class Commit:
     changes: bool = False
     whole: bool = False
     table_id: str = ""
+    files: tuple[str, ...] = ()
 
 
 def within(session: SparkSession, rows: DataFrame) -> DataFrame:
@@ -52,9 +52,8 @@ def within(session: SparkSession, rows: DataFrame) -> DataFrame:
 
     if rows.sparkSession is session:
         return rows
-    jvm: Any = session._jvm
-    plan = rows._jdf.queryExecution().logical()
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    datasets = filesystem.java(session, "org.apache.spark.sql.classic.Dataset")
+    return DataFrame(datasets.ofRows(session._jsparkSession, rows._jdf.queryExecution().logical()), session)
 
 
 def append(
@@ -75,17 +74,22 @@ def append(
         if not _made_at_once(error):
             raise
         writer.save(path)
-    return replace(committed(session, path, attempt), table_id=table_id(session, path))
+    commit, about = committed(session, path, attempt), _metadata_of(session, path)
+    # otherwise columns have other names in files
+    files = commit.files if str(about.columnMappingMode().name()) == "none" else ()
+    return replace(commit, table_id=str(about.id()), files=files)
 
 
 @contextmanager
 def numbered(
     session: SparkSession, path: str, series: str, number: int, attempt: str, metadata: Mapping[str, Any]
-) -> Iterator[None]:
+) -> Iterator[list[Commit]]:
     """Within, whatever commits to `path` does so as `number` of `series`: of two that try, one commits.
 
-    The commit says its number as `delivery`. Leaving checks by the log that it was this attempt.
+    The commit says its number as `delivery`. Leaving checks by the log that it was this attempt, and adds the commit to
+    the list that was given.
     """
+    made: list[Commit] = []
     settings = {
         "spark.databricks.delta.write.txnAppId": series,
         "spark.databricks.delta.write.txnVersion": str(number),
@@ -95,7 +99,7 @@ def numbered(
     for key, value in settings.items():
         session.conf.set(key, value)
     try:
-        yield
+        yield made
     except OlstonError:
         raise
     except Exception as error:
@@ -107,31 +111,40 @@ def numbered(
             session.conf.unset(key)
     if session.conf.get(_LAST, None) is None and last_number(session, path, series) >= number:
         raise _taken(session, path, series, number, attempt)
-    committed(session, path, attempt)
+    made.append(committed(session, path, attempt))
 
 
 def last_number(session: SparkSession, path: str, series: str) -> int:
     """The greatest number of `series` that was committed to `path`, 0 if none was."""
-    nothing = cast(Any, session._jvm).scala.Option.empty()
-    found = _log(session, path).update(False, nothing, nothing).transactions().get(series)
+    found = _newest(session, path).transactions().get(series)
     return int(found.get()) if found.isDefined() else 0
 
 
 def table_id(session: SparkSession, path: str) -> str:
     """Delta's name of the table that was last read or written at `path`; a table that is made anew has another."""
-    return str(_log(session, path).unsafeVolatileSnapshot().metadata().id())
+    return str(_metadata_of(session, path).id())
 
 
 def partition_columns(session: SparkSession, path: str) -> list[str]:
     """The columns by which the table that was last read or written at `path` is partitioned."""
-    columns = _log(session, path).unsafeVolatileSnapshot().metadata().partitionColumns()
+    columns = _metadata_of(session, path).partitionColumns()
     return [columns.apply(i) for i in range(columns.length())]
 
 
 def _log(session: SparkSession, path: str) -> Any:
     """What Delta knows of the log of a table."""
-    jvm: Any = session._jvm
-    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
+    return filesystem.java(session, "org.apache.spark.sql.delta.DeltaLog").forTable(session._jsparkSession, path)
+
+
+def _metadata_of(session: SparkSession, path: str) -> Any:
+    """What Delta says of the table that was last read or written at `path`."""
+    return _log(session, path).unsafeVolatileSnapshot().metadata()
+
+
+def _newest(session: SparkSession, path: str) -> Any:
+    """The newest version of a table, looked for anew."""
+    nothing = filesystem.java(session, "scala.Option").empty()
+    return _log(session, path).update(False, nothing, nothing)
 
 
 def exists(session: SparkSession, path: str) -> bool:
@@ -142,9 +155,11 @@ def exists(session: SparkSession, path: str) -> bool:
 
 
 def history(session: SparkSession, path: str) -> Iterator[Commit]:
-    """The versions whose log is still there, the newest first."""
-    for name in reversed([n for n in filesystem.names(session, f"{path}/_delta_log") if _VERSION.fullmatch(n)]):
-        yield read_back(session, path, int(name.removesuffix(".json")))
+    """The versions whose log is still there, the newest first; who looks at a few does not list all of them."""
+    for version in range(int(_newest(session, path).version()), -1, -1):
+        if not filesystem.exists(session, _file(path, version)):  # Delta tidies up from the oldest on
+            return
+        yield read_back(session, path, version)
 
 
 def changed_since(session: SparkSession, path: str, version: int) -> bool:
@@ -186,7 +201,7 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
     weights: list[int | None] = []
     metadata: dict[str, Any] = {}
     marked = set[str]()
-    for line in filesystem.text(session, f"{path}/_delta_log/{version:020d}.json").splitlines():
+    for line in filesystem.text(session, _file(path, version)).splitlines():
         action = json.loads(line)
         changes |= any(action.get(kind, {}).get("dataChange", False) for kind in ("add", "remove"))
         if "add" in action:
@@ -205,7 +220,18 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
     known = [w for w in weights if w is not None]
     extremes = (min(known), max(known)) if known and len(known) == len(weights) else None
     rows = sum(n for file, n in written.items() if file not in marked)
-    return Commit(version, rows, more, size, extremes, metadata, changes, whole)
+    files = tuple(written) if not marked and all(map(_is_plain, written)) else ()
+    return Commit(version, rows, more, size, extremes, metadata, changes, whole, files=files)
+
+
+def _file(path: str, version: int) -> str:
+    """The file of the log that tells of a version."""
+    return f"{path}/_delta_log/{version:020d}.json"
+
+
+def _is_plain(file: str) -> bool:
+    """Whether the log names a file just as it is called, below the table."""
+    return "%" not in file and ":" not in file and not file.startswith("/")
 
 
 def _there(file: Mapping[str, Any]) -> int:

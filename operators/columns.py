@@ -77,7 +77,7 @@ def see(rows: DataFrame, view: View, *, tombstones: bool = False) -> DataFrame:
             rows = rows.where(f"NOT {DELETED}")
     if WEIGHT in rows.columns and ARRIVAL in rows.columns and view is View.PUBLIC:
         rows = rows.where(f"{WEIGHT} <> 0")  # says only that such a row arrived again
-    return rows if shown == rows.columns else rows.select(*map(col, shown))
+    return rows if shown == rows.columns else rows.selectExpr(*map(quoted, shown))
 
 
 def quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -279,6 +280,22 @@ def test_a_monotone_delta_with_deletions_is_refused(lake: Lake) -> None:
 def test_rows_with_other_columns_than_the_channel_are_refused_with_both(lake: Lake) -> None:
     with pytest.raises(SchemaError, match=r"struct<url:string,size:int>, but was now given struct<url:string>"):
         lake.store.write_base("pages", lake.frame("pages", [("a", 1)]).select("url"), new_attempt(), {})
+
+
+def test_a_delta_is_read_from_its_files_without_a_job_to_find_them(lake: Lake) -> None:
+    wave = lake.arrive("pages", [("n", 1), ("n", 1), ("o", None)], 2, 1)
+    assert Content.from_dict(wave.content.to_dict()) == wave.content
+    before = jobs(lake.session)
+    found = lake.frame_of(wave).collect()
+    assert len(found) == 3
+    assert jobs(lake.session) == before + 1, "the one that reads them"
+
+
+def test_a_delta_whose_files_somebody_compacted_is_found_by_the_log(lake: Lake) -> None:
+    wave = lake.arrive("pages", [("p", 1)], 2, 1)
+    (part,) = wave.content.parts
+    elsewhere = replace(wave, content=Content(None, (replace(part, files=("_block=x/gone.parquet",)),)))
+    assert lake.rows(elsewhere) == lake.rows(wave) == {("p", 1): 1}
 
 
 def test_files_that_are_gone_are_missed_by_name(lake: Lake) -> None:

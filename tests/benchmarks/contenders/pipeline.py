@@ -1,0 +1,15 @@
+"""What `spark-pipelines run` is given: one materialized view, defined by the scenario's own batch function."""
+
+from pyspark import pipelines as dp
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.benchmarks.contenders.scenarios import SCENARIOS
+
+raw, scenario = RAW, SCENARIOS[SCENARIO]  # type: ignore[name-defined]  # noqa: F821
+
+
+@dp.materialized_view(format="delta")  # type: ignore[call-overload, untyped-decorator]
+def output() -> DataFrame:
+    session = SparkSession.active()
+    found = {name: session.read.format("delta").load(f"{raw}/{name}") for name in scenario.sources}
+    return scenario.batch(found)  # type: ignore[no-any-return]

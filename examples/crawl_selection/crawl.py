@@ -94,7 +94,7 @@ class Crawl:
         return wanted
 
     def _next(self, now: int) -> list[str]:
-        self.queue.read(self._engine.feed("output"), self._engine.spark)
+        self.queue.read(self._engine.feed("output"))
         return self.queue.next(self._per_wave, now)
 
     def _take(self, fetches: Sequence[Fetch]) -> None:

@@ -9,10 +9,10 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from olston.examples.crawl_selection.fetcher import Fetch
-from olston.feed import Feed
+from olston.subscription import Subscription
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import Row
 
 HOUR = 3_600_000_000
 
@@ -41,15 +41,15 @@ class Queue:
         self._answered: dict[str, int] = {}
         self._resting: dict[str, tuple[int, int]] = {}
 
-    def read(self, feed: Feed, session: SparkSession) -> None:
+    def read(self, feed: Subscription) -> None:
         """Take the blocks that are new: a base is all there is, a delta adds and takes away."""
-        for fed in feed.after(session, self.cursor):
-            rows = feed.rows(session, fed).collect()
-            if fed.stored.block.is_base:
+        for given in feed.after(self.cursor):
+            rows = given.rows.collect()
+            if given.block.is_base:
                 self._requests = Counter(map(_request, rows))
             else:
                 self._requests.update({_request(row): row["_weight"] for row in rows})
-            self.cursor = fed.number
+            self.cursor = given.number
 
     def next(self, most: int, now: int) -> list[str]:
         """At most so many URLs to be fetched now: what never was fetched, then in turn one of each job; of each the

@@ -34,15 +34,12 @@ def tell(home: str, spark: SparkSession | None = None) -> bool:
                 console.print(plan_tree(engine.plan(), wf))
             with watching(engine, quiet=not console.is_terminal):
                 engine.refresh()
-            feed = engine.feed("top")
-            for fed in feed.after(engine.spark, cursor):
-                lists = feed.rows(engine.spark, fed).collect()
+            for given in engine.feed("top").after(cursor):
+                lists = given.rows.collect()
                 cache |= {row["site"]: list(row["urls"]) for row in lists}
-                cursor = fed.number
+                cursor = given.number
                 shown = "".join(f"; {row['site']} is now {' '.join(row['urls'])}" for row in sorted(lists)[:2])
-                console.print(
-                    f"delivery {fed.number}, {fed.stored.block.kind}: {len(lists)} lists{shown}", markup=False
-                )
+                console.print(f"delivery {given.number}, {given.block.kind}: {len(lists)} lists{shown}", markup=False)
         counted = engine.spark.createDataFrame([v for w in WAVES.values() for v in w], "site string, url string")
         batch = as_lists(best(counted.groupBy("site", "url").count().withColumnRenamed("count", "visits")))
         equal = cache == {row["site"]: list(row["urls"]) for row in batch.collect()}

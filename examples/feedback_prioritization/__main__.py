@@ -42,15 +42,14 @@ class Store:
 
     def take(self, engine: Engine) -> str:
         """Take what is new in the feed; what that was."""
-        feed, got = engine.feed("output"), []
-        for fed in feed.after(engine.spark, self.cursor):
-            if fed.stored.block.is_base:
+        got = []
+        for given in engine.feed("output").after(self.cursor):
+            if given.block.is_base:
                 self.news = self.other = 0  # it holds everything, and replaces what was there
-            rows = feed.rows(engine.spark, fed)
-            news = rows.where("has_news").count()
-            other = rows.count() - news
-            self.cursor, self.news, self.other = fed.number, self.news + news, self.other + other
-            got.append(f"{fed.stored.block.kind} of {news} news and {other} others")
+            news = given.rows.where("has_news").count()
+            other = given.rows.count() - news
+            self.cursor, self.news, self.other = given.number, self.news + news, self.other + other
+            got.append(f"{given.block.kind} of {news} news and {other} others")
         self.log.append((self.news, self.other))
         return ", ".join(got) or "nothing"
 

@@ -40,7 +40,7 @@ lint: $(STAMP) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, in about a minute
+demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, beside a batch job
 	@$(BIN)/python -m olston.examples.search_preprocessing
 
 bench: $(STAMP) ## what planning costs, as ratios

@@ -43,7 +43,7 @@ lint: $(STAMP) ## ruff check, ruff format --check, mypy
 docs: $(STAMP) ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, in about a minute
+demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, beside a batch job
 	@$(BIN)/python -m olston.examples.search_preprocessing
 
 bench: $(STAMP) ## olston beside its alternatives on Spark, 45 minutes (ARGS="--only search --pages 500000")

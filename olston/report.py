@@ -33,7 +33,7 @@ class Shown(ABC):
     def __str__(self) -> str:
         from rich.console import Console
 
-        console = Console(width=120, record=False)
+        console = Console(width=120, color_system=None, force_jupyter=False)  # text, wherever it is printed
         with console.capture() as captured:
             console.print(self)
         return captured.get().rstrip()

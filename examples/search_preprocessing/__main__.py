@@ -1,4 +1,4 @@
-"""`python -m olston.examples.search_preprocessing`: two simulated weeks on Spark, in about a minute."""
+"""`python -m olston.examples.search_preprocessing`: two simulated weeks on Spark."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -45,6 +46,11 @@ def test_an_answer_of_the_engine_is_a_table_in_a_notebook() -> None:
     answer = Report((("output.batch → output", 2.0, 1.25),), plans=1)
     assert "<td style='text-align: left'>output.batch → output</td>" in answer._repr_html_()
     assert Report()._repr_html_() == "nothing was due"
+
+
+def test_printed_an_answer_is_plain_text_also_where_colours_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" not in str(Report((("output.batch → output", 2.0, 1.25),), plans=1))
 
 
 def test_a_workflow_is_its_picture_in_a_notebook() -> None:

@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(STAMP) ## run the tests (WORKERS=0 for one process, ARGS="-k planner" for some, ARGS="-m 'not spark'")
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS)
 
 test-long: $(STAMP) ## run the tests that take minutes each: kills at every fault point, a cluster
 	$(BIN)/python -m pytest -m long $(ARGS)

@@ -16,11 +16,15 @@ from olston.planning import Demand
 
 @dataclass
 class Asked:
-    """A command to refresh some outputs, or what is due. `met` once a plan for it was carried out."""
+    """A command to refresh some outputs, or what is due. `met` once a plan for it was carried out.
+
+    `looked_ahead` once it was looked for bounds that break before a plan for them would be done.
+    """
 
     event: int
     demand: Demand
     met: bool
+    looked_ahead: bool = False
     plans: list[str] = field(default_factory=list)
 
 

@@ -202,7 +202,10 @@ class Engine:
         with self._catalog.look() as db:
             state = self._planning.load(db)
         demand = Demand(tuple(named), full) if named else None
-        planned = self._planning.plan(state, state.now(self.now), demand)
+        now = state.now(self.now)
+        planned = self._planning.plan(state, now, demand)
+        if not planned.decision.due and (soon := self._planning.soon(state, now)):
+            planned = self._planning.plan(state, now, soon=soon)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
         return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem)

@@ -212,9 +212,19 @@ class Loop:
             else:
                 self._begin(planning, state, planned, asked)
         elif asked is not None:
-            self._satisfied(asked, now)
+            if not self._looks_ahead(planning, state, now, asked):
+                self._satisfied(asked, now)
         else:
             self._await(planning, state, now)
+
+    def _looks_ahead(self, planning: Planning, state: State, now: Stamp, asked: Asked) -> bool:
+        """Whether a bound breaks before a plan for it would be done, which is due too; asked once."""
+        if asked.looked_ahead or asked.demand.outputs:
+            return False
+        asked.looked_ahead = True
+        self._ahead = planning.deadlines(state, now, without=self._setbacks.resting(now))
+        self._changed = any(moment <= now for moment, _ in self._ahead.values())
+        return self._changed
 
     def _catches_up(self) -> bool:
         """Whether the logs of consumers told something new, which they are asked for before the first delivery."""

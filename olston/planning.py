@@ -124,9 +124,13 @@ class Planning:
         found: dict[str, tuple[Stamp, float]] = {}
         for moment, output in sorted(breaks)[:most]:
             plan = decide(state.problem(max(moment, now) + 1), due=[output])
-            span = EARLY * 1e6 * plan.cost
+            span = 0.0 if plan.infeasible is not None else EARLY * 1e6 * plan.cost
             found[output] = (moment - int(span), span)
         return found
+
+    def soon(self, state: State, now: Stamp) -> dict[str, float]:
+        """The outputs whose bounds break while their plans would run, and after how many microseconds at most."""
+        return {output: span for output, (moment, span) in self.deadlines(state, now).items() if moment <= now}
 
     def _demanded(self, problem: Problem, outputs: Sequence[str], full: bool) -> Problem:
         """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""

@@ -261,6 +261,25 @@ def test_the_loop_wakes_before_a_bound_breaks_by_the_time_its_plan_takes(stage: 
     stage.lease.release()
 
 
+def test_who_asks_for_a_refresh_gets_what_would_break_while_it_is_made(stage: Stage) -> None:
+    """By a scheduler that was just begun, and has not looked ahead; what breaks later is left alone."""
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    arrived = stage.clock.now()
+    stage.settle()
+    for ahead, done in ((3_000, False), (599.999_999, True)):
+        stage.clock.advance(ahead)
+        stage.begin()
+        asked = stage.command(refresh=[])
+        assert not stage.due
+        stage.settle()
+        assert asked in stage.loop.commands.answers
+        assert (stage.holds("dashboard", 0) == arrived) is done
+    stage.lease.release()
+
+
 def test_a_variant_that_fails_is_planned_around_and_tried_again_later(stage: Stage) -> None:
     stage.arrive("pages", "clicks")
     stage.settle()

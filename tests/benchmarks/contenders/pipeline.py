@@ -1,11 +1,13 @@
 """What `spark-pipelines run` is given: one materialized view, defined by the scenario's own batch function."""
 
+import os
+
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.benchmarks.contenders.scenarios import SCENARIOS
 
-raw, scenario = RAW, SCENARIOS[SCENARIO]  # type: ignore[name-defined]  # noqa: F821
+raw, scenario = os.environ["OLSTON_BENCH_RAW"], SCENARIOS[os.environ["OLSTON_BENCH_SCENARIO"]]
 
 
 @dp.materialized_view(format="delta")  # type: ignore[call-overload, untyped-decorator]

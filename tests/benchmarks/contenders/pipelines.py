@@ -6,6 +6,7 @@ A run has a JVM and a session of its own; `started` says how long it took until 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -29,18 +30,16 @@ class Pipelines:
     name, strict = "Spark Declarative Pipelines", True
 
     def __init__(self, session: SparkSession, scenario: Scenario, folder: Path, memory: str) -> None:
-        self._session, self._folder = session, folder
+        self._session, self._folder, self._scenario = session, folder, scenario
         self._raw = Raw(session, scenario, folder / "raw")
         self._runs, self.started = 0, list[float]()
         spec = f"name: {scenario.name}\nstorage: {(folder / 'storage').as_uri()}\nlibraries:\n  - glob:\n"
-        (folder / "pipeline.py").write_text(
-            DEFINITION.read_text().replace("RAW", repr(str(folder / "raw"))).replace("SCENARIO", repr(scenario.name))
-        )
+        shutil.copy(DEFINITION, folder)
         (folder / "spark-pipeline.yml").write_text(f"{spec}      include: pipeline.py\n")
         classes = ":".join(map(str, jars.fetch()))
         settings = {
             **{k: v for k, v in EVERYWHERE.items() if k not in DELTA}, **DELTA, **LOCAL,
-            "spark.master": session.sparkContext.master, "spark.driver.memory": memory,
+            "spark.driver.memory": memory,  # the master is local[*]; a pipeline must not be told
             # the session of a pipeline is made before `spark.jars` are loaded, so Delta must be there from the start
             "spark.driver.extraClassPath": classes,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()} "
@@ -65,7 +64,8 @@ class Pipelines:
 
     def repair(self) -> None:
         environment = {
-            **os.environ, "SPARK_CONF_DIR": str(self._folder / "conf"), "PYSPARK_PYTHON": sys.executable,
+            **os.environ, "OLSTON_BENCH_RAW": str(self._folder / "raw"), "OLSTON_BENCH_SCENARIO": self._scenario.name,
+            "SPARK_CONF_DIR": str(self._folder / "conf"), "PYSPARK_PYTHON": sys.executable,
             "JAVA_HOME": str(java.home(java.find(), jars.cache())), "SPARK_LOCAL_IP": "127.0.0.1",
             "PYTHONPATH": f"{Path(__file__).parents[3]}:{os.environ.get('PYTHONPATH', '')}",
         }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from olston import arrivals, held, polling, reading, taken
 from olston import ingest as arriving
@@ -76,7 +78,7 @@ class Engine:
         catalog: str | None = None,
         spark: SparkSession | Mapping[str, str] | None = None,
     ) -> None:
-        self.workflow, self.home = workflow, str(home).rstrip("/")
+        self.workflow, self.home = workflow, _placed(str(home).rstrip("/"))
         self._clock, self._spark = clock or SystemClock(), spark
         self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
@@ -447,6 +449,11 @@ class Engine:
         if found not in self.workflow.outputs:
             raise unknown("output", found, self.workflow.outputs, f"workflow {self.workflow.name!r}")
         return found
+
+
+def _placed(home: str) -> str:
+    """A relative path as it is now: Java would take it from the folder in which it was started."""
+    return home if urlsplit(home).scheme else os.path.abspath(home)
 
 
 class Arrival:

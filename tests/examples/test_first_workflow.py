@@ -20,9 +20,12 @@ def test_it_has_twenty_lines_and_the_readme_quotes_them() -> None:
     assert FILE.read_text() in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
-def test_it_runs(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = FILE.read_text().replace('home="lake"', f'home="{tmp_path}/lake"')  # the JVM of the tests began elsewhere
-    exec(compile(whole, str(FILE), "exec"), {"__name__": "first_workflow"})
+def test_it_runs_where_it_is_called(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the JVM of the tests began elsewhere
+    exec(compile(FILE.read_text(), str(FILE), "exec"), {"__name__": "first_workflow"})
+    assert {p.name for p in (tmp_path / "lake").iterdir()} >= {"catalog.db", "arrivals", "blocks", "published"}
     told, errors = capsys.readouterr()
     assert not errors
     assert "totals reflects" in told

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import olston as ol
+from olston import session as sessions
 from olston.engine import Engine
 from tests.cluster.scenario import START, search
 
@@ -261,3 +262,25 @@ def test_status_and_history_say_what_is_kept_and_what_was_done(small: Lab) -> No
     assert {s.state for s in steps} == {"done"}
     assert all(s.seconds is not None and s.rows is not None for s in steps)
     assert "took s" in str(small.engine.history())
+
+
+def test_a_home_may_be_on_another_file_system(spark: SparkSession, tmp_path: Path) -> None:
+    """Hadoop's viewfs stands for those of clusters: a scheme of its own, and paths that no folder here has."""
+    own = sessions.clone(spark)
+    own.conf.set("fs.viewfs.mounttable.far.link./data", (tmp_path / "mounted").as_uri())
+    (tmp_path / "mounted").mkdir()
+    home, catalog = "viewfs://far/data/läke", f"sqlite:///{tmp_path}/catalog.db"
+    with Engine(counting(), home, clock=ol.ManualClock(START), catalog=catalog, spark=own) as engine:
+        for wave in (["a", "b"], ["a"]):
+            engine.ingest("rows", own.createDataFrame([(k,) for k in wave], "k string"))
+            engine.refresh()
+    (tmp_path / "catalog.db").unlink()
+    with Engine(counting(), home, clock=ol.ManualClock(START), catalog=catalog, spark=own) as again:
+        again.recover()
+        again.ingest("rows", own.createDataFrame([("b",)], "k string"))
+        again.refresh()
+        assert {tuple(r) for r in again.read("counts").collect()} == {("a", 2), ("b", 2)}
+        assert again.vacuum(0) != []
+    assert (tmp_path / "mounted" / "läke" / "published" / "counts" / "_delta_log").is_dir()
+    with pytest.raises(ol.CatalogError, match="is no folder of this machine, so its catalog must lie elsewhere"):
+        Engine(counting(), home, spark=own)

@@ -56,10 +56,11 @@ class Catalog:
 
     @contextmanager
     def look(self) -> Iterator[Session]:
-        """Reading only: waits for nobody."""
+        """Reading only: waits for nobody, and sees the catalog as it was at one moment."""
+        one_moment = {"isolation_level": "REPEATABLE READ"}
+        options = {"olston_reads": True} if self._engine.dialect.name == "sqlite" else one_moment
         with Session(self._engine, expire_on_commit=False) as session:
-            if self._engine.dialect.name == "sqlite":
-                session.connection(execution_options={"olston_reads": True})
+            session.connection(execution_options=options)
             yield session
 
     def close(self) -> None:

@@ -53,6 +53,19 @@ def test_a_transaction_that_fails_leaves_nothing(url: str) -> None:
     here.close()
 
 
+def test_who_looks_sees_one_moment_whatever_is_written_meanwhile(url: str) -> None:
+    """Found by the soak: blocks of an arrival were seen, and the arrival, which was asked for before, was not."""
+    here = Catalog(url)
+    with here.look() as db:
+        assert db.get(WorkflowRecord, "w") is None
+        with here.transaction() as other:
+            other.add(WorkflowRecord(name="w"))
+        assert db.exec(select(WorkflowRecord)).all() == []
+    with here.look() as db:
+        assert len(db.exec(select(WorkflowRecord)).all()) == 1
+    here.close()
+
+
 def test_writers_take_turns_so_that_what_one_read_still_holds_when_it_writes(url: str) -> None:
     """Eight threads each take the next number twenty times: none is taken twice."""
     with Catalog(url).transaction() as db:

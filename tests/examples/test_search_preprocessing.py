@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -44,6 +45,9 @@ def test_the_demo_keeps_its_promises_repairs_within_the_week_and_ends_at_the_bat
     told, errors = capsys.readouterr()
     assert spent.equal
     assert spent.repairs, "no wave was repaired"
+    apart = [float(days) for days in re.findall(r"([\d.]+) days apart, 7 allowed", told)]
+    assert apart, "no score was older than its page"
+    assert max(apart) <= 7
     assert "equals the batch result on the snapshots it names" in told
     assert not errors
     crawls = len([wave for wave in waves(SMALL) if "pages" in wave.rows])

@@ -82,8 +82,8 @@ class Feed:
         )  # fmt: skip
         metadata = {"output": self._output, "block": block.id}
         try:
-            with table.numbered(session, self._path, self._series, number, attempt, metadata):
-                session.createDataFrame([row], _COLUMNS).write.format("delta").mode("append").save(self._path)
+            with table.numbered(session, self._path, self._series, number, attempt, metadata) as made:
+                made.append(session.createDataFrame([row], _COLUMNS))
         except OlstonError:
             raise
         except Exception as error:

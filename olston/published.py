@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _WHOLE = "partitionOverwriteMode", "static"  # a session may say that partitions which get no rows stay
-_IN_PLACE = "delta.enableDeletionVectors"
-"""Lets a row be changed without writing its whole file anew."""
 _ZONELESS = "timestamp_ntz"
 
 Altered: TypeAlias = tuple[Way, Way | None]
@@ -170,28 +168,28 @@ class Published:
             if block.kind != BASE:
                 self._refuse_foreign(session, path, number)
             with table.numbered(session, path, self._series, number, attempt, metadata) as made:
-                way, allows = self._commit(session, path, block, rows, ways)
-            return replace(_delivery(made[0]), way=way, allows=allows)
+                way, allows = self._commit(session, path, block, rows, ways, made)
+            assert made.commit is not None
+            return replace(_delivery(made.commit), way=way, allows=allows)
         except OlstonError:
             raise
         except Exception as error:
             raise_if_full(path or self._output, error)
             raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
 
-    def _commit(self, session: SparkSession, path: str, block: Block, rows: Operand, ways: Sequence[Way]) -> Altered:
+    def _commit(
+        self, session: SparkSession, path: str, block: Block, rows: Operand, ways: Sequence[Way], made: table.Numbered
+    ) -> Altered:
         if block.kind == BASE:
             self._overwrite(session, rows.rows, path)
             return OVERWRITE, None
         if block.kind == MONOTONE or rows.monotone:
-            self._append(rows.added(), path)
+            made.append(rows.added())
             return APPEND, None
         return self._change(session, path, block, rows, ways)
 
-    def _append(self, rows: DataFrame, path: str) -> None:
-        rows.write.format("delta").mode("append").option(_IN_PLACE, "true").save(path)
-
     def _overwrite(self, session: SparkSession, rows: DataFrame, path: str) -> None:
-        writer = rows.write.format("delta").mode("overwrite").option(_IN_PLACE, "true").option(*_WHOLE)
+        writer = rows.write.format("delta").mode("overwrite").option(table.IN_PLACE, "true").option(*_WHOLE)
         if table.exists(session, path):
             held = session.read.format("delta").load(path).schema
             if nullable(held) != nullable(rows.schema):
@@ -252,7 +250,7 @@ class Published:
             return path
         builder = DeltaTable.createIfNotExists(session)
         builder = builder.tableName(name) if name is not None else builder.location(str(path))
-        builder = builder.addColumns(self._store.schemas.public(self._output)).property(_IN_PLACE, "true")
+        builder = builder.addColumns(self._store.schemas.public(self._output)).property(table.IN_PLACE, "true")
         (builder.clusterBy(*map(quoted, cluster_by)) if cluster_by else builder).execute()
         return str(self.path(session))
 

@@ -1,7 +1,8 @@
 """Commits to Delta tables, each read back from the log before anybody relies on it.
 
 An attempt writes under its own name, once: `txnAppId` is the attempt, so a commit that is repeated is void, and what
-the log says decides which one it was. A commit also says, in its `userMetadata`, what was written and by whom.
+the log says decides which one it was. A commit also says, in its `userMetadata`, what was written and by whom. Appends
+to a table that is there go through `olston.transaction`, which is quicker; the log says the same.
 """
 
 from __future__ import annotations
@@ -10,18 +11,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from olston import filesystem
 from olston.errors import OlstonError, StoreError
 from olston.failure import raise_if_full
-from olston.operators.columns import WEIGHT
+from olston.operators.columns import BLOCK, WEIGHT
+from olston.transaction import Append
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LAST = "spark.databricks.delta.lastCommitVersionInSession"
 _ATTEMPT, _NUMBER = "attempt", "delivery"
+IN_PLACE = "delta.enableDeletionVectors"
+"""Lets a row be changed without writing its whole file anew."""
+RECENT = 8
+"""Commits among which the last of a series is looked for; others than ours are rare in a published table."""
 _ALL = ("[]", '["true"]', "true")
 
 
@@ -31,7 +38,8 @@ class Commit:
 
     `whole`: what was written is all there is. `changes`: it added or removed rows; tidying up and settings do not.
     `weights` are the least and the greatest, where known, `table_id` is known to who wrote it. `files` are those
-    written, as paths below the table, unless they cannot be read but through Delta.
+    written, as paths below the table, unless they cannot be read but through Delta. `series` is the `txnAppId` with
+    its number.
     """
 
     version: int
@@ -44,6 +52,7 @@ class Commit:
     whole: bool = False
     table_id: str = ""
     files: tuple[str, ...] = ()
+    series: tuple[str, int] | None = None
 
 
 def within(session: SparkSession, rows: DataFrame) -> DataFrame:
@@ -59,41 +68,84 @@ def within(session: SparkSession, rows: DataFrame) -> DataFrame:
 def append(
     rows: DataFrame, path: str, attempt: str, metadata: Mapping[str, Any], *, partition_by: Sequence[str] = ()
 ) -> Commit:
-    """Add `rows` in one commit, also if there are none. The session of `rows` must not be used by another thread."""
+    """Add `rows` in one commit, also if there are none. The session of `rows` must not be used by another thread.
+
+    Where the table is partitioned by the block, rows of the attempt are in a partition of that name.
+    """
     session = rows.sparkSession
     session.conf.unset(_LAST)
-    writer = rows.write.format("delta").mode("append").partitionBy(*partition_by)
-    writer = writer.option("txnAppId", attempt).option("txnVersion", 1)
-    # or the log would remember every attempt for ever
-    writer = writer.option("delta.setTransactionRetentionDuration", "interval 7 days")
-    writer = writer.option("userMetadata", json.dumps({_ATTEMPT: attempt, **metadata}))
+    said = json.dumps({_ATTEMPT: attempt, **metadata})
+    begun = Append(session, path)
     try:
-        writer.save(path)
+        if begun.takes(rows) and list(partition_by) == [BLOCK] and not _tried(session, path, attempt):
+            begun.commit(rows, attempt, 1, said)
+        else:
+            _append(rows, path, attempt, said, partition_by)
     except Exception as error:
         raise_if_full(path, error)
-        if not _made_at_once(error):
-            raise
-        writer.save(path)
+        raise
     commit, about = committed(session, path, attempt), _metadata_of(session, path)
     # otherwise columns have other names in files
     files = commit.files if str(about.columnMappingMode().name()) == "none" else ()
     return replace(commit, table_id=str(about.id()), files=files)
 
 
+def _append(rows: DataFrame, path: str, attempt: str, said: str, partition_by: Sequence[str]) -> None:
+    """By Delta's writer, which makes the table if there is none, and looks for the attempt in all of the log."""
+    writer = rows.write.format("delta").mode("append").partitionBy(*partition_by)
+    writer = writer.option("txnAppId", attempt).option("txnVersion", 1)
+    # or the log would remember every attempt for ever
+    writer = writer.option("delta.setTransactionRetentionDuration", "interval 7 days").option("userMetadata", said)
+    try:
+        writer.save(path)
+    except Exception as error:
+        if not _made_at_once(error):
+            raise
+        writer.save(path)
+
+
+def _tried(session: SparkSession, path: str, attempt: str) -> bool:
+    """Whether an attempt of that name has written to a table partitioned by the block before."""
+    return filesystem.exists(session, f"{path}/{BLOCK}={attempt}")
+
+
+class Numbered:
+    """A commit to be made as `number` of `series`; what it was is known afterwards."""
+
+    def __init__(self, session: SparkSession, path: str, series: str, number: int, said: str) -> None:
+        self._session, self._path, self._series, self._number, self._said = session, path, series, number, said
+        self.commit: Commit | None = None
+
+    def append(self, rows: DataFrame) -> None:
+        """Add `rows`; makes the table if there is none, in which rows can be changed in place."""
+        begun = Append(self._session, self._path)
+        if begun.takes(rows) and self._is_next(begun.version):
+            begun.commit(rows, self._series, self._number, self._said)
+        else:
+            rows.write.format("delta").mode("append").option(IN_PLACE, "true").save(self._path)
+
+    def _is_next(self, version: int) -> bool:
+        """Whether the log up to `version` says that the number before was the last, so that nobody need look it up."""
+        for commit in islice(history(self._session, self._path, version), RECENT):
+            if commit.series is not None and commit.series[0] == self._series:
+                return commit.series[1] == self._number - 1
+        return False
+
+
 @contextmanager
 def numbered(
     session: SparkSession, path: str, series: str, number: int, attempt: str, metadata: Mapping[str, Any]
-) -> Iterator[list[Commit]]:
+) -> Iterator[Numbered]:
     """Within, whatever commits to `path` does so as `number` of `series`: of two that try, one commits.
 
-    The commit says its number as `delivery`. Leaving checks by the log that it was this attempt, and adds the commit to
-    the list that was given.
+    The commit says its number as `delivery`. Leaving checks by the log that it was this attempt.
     """
-    made: list[Commit] = []
+    said = json.dumps({_ATTEMPT: attempt, _NUMBER: number, **metadata})
+    made = Numbered(session, path, series, number, said)
     settings = {
         "spark.databricks.delta.write.txnAppId": series,
         "spark.databricks.delta.write.txnVersion": str(number),
-        "spark.databricks.delta.commitInfo.userMetadata": json.dumps({_ATTEMPT: attempt, _NUMBER: number, **metadata}),
+        "spark.databricks.delta.commitInfo.userMetadata": said,
     }
     session.conf.unset(_LAST)
     for key, value in settings.items():
@@ -111,7 +163,7 @@ def numbered(
             session.conf.unset(key)
     if session.conf.get(_LAST, None) is None and last_number(session, path, series) >= number:
         raise _taken(session, path, series, number, attempt)
-    made.append(committed(session, path, attempt))
+    made.commit = committed(session, path, attempt)
 
 
 def last_number(session: SparkSession, path: str, series: str) -> int:
@@ -154,9 +206,9 @@ def exists(session: SparkSession, path: str) -> bool:
     return bool(DeltaTable.isDeltaTable(session, path))
 
 
-def history(session: SparkSession, path: str) -> Iterator[Commit]:
-    """The versions whose log is still there, the newest first; who looks at a few does not list all of them."""
-    for version in range(int(_newest(session, path).version()), -1, -1):
+def history(session: SparkSession, path: str, newest: int | None = None) -> Iterator[Commit]:
+    """The versions up to `newest` whose log is still there, in falling order; who looks at a few does not list all."""
+    for version in range(int(_newest(session, path).version()) if newest is None else newest, -1, -1):
         if not filesystem.exists(session, _file(path, version)):  # Delta tidies up from the oldest on
             return
         yield read_back(session, path, version)
@@ -200,6 +252,7 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
     more, size, changes, whole = 0, 0, False, False
     weights: list[int | None] = []
     metadata: dict[str, Any] = {}
+    series: tuple[str, int] | None = None
     marked = set[str]()
     for line in filesystem.text(session, _file(path, version)).splitlines():
         action = json.loads(line)
@@ -213,6 +266,8 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
         elif "remove" in action:
             marked.add(action["remove"]["path"])  # a file that comes back lost rows by a deletion vector
             more -= _there(action["remove"])
+        elif "txn" in action:
+            series = action["txn"]["appId"], action["txn"]["version"]
         elif "commitInfo" in action:
             metadata = _metadata(action["commitInfo"].get("userMetadata"))
             about = action["commitInfo"].get("operationParameters") or {}
@@ -221,7 +276,7 @@ def read_back(session: SparkSession, path: str, version: int) -> Commit:
     extremes = (min(known), max(known)) if known and len(known) == len(weights) else None
     rows = sum(n for file, n in written.items() if file not in marked)
     files = tuple(written) if not marked and all(map(_is_plain, written)) else ()
-    return Commit(version, rows, more, size, extremes, metadata, changes, whole, files=files)
+    return Commit(version, rows, more, size, extremes, metadata, changes, whole, files=files, series=series)
 
 
 def _file(path: str, version: int) -> str:

@@ -30,7 +30,8 @@ def held(spark: SparkSession, path: str) -> Any:
 def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A table of deltas with three commits: one with a deletion, one without rows, one by somebody else."""
     path = f"{tmp_path_factory.mktemp('a table')}/größe % 1"
-    table.append(rows(spark, (1, 1), (2, -3)), path, "first", {"channel": "größe"}, partition_by=["_block"])
+    first = rows(spark, (1, 1), (2, -3), block="first")
+    table.append(first, path, "first", {"channel": "größe"}, partition_by=["_block"])
     table.append(rows(spark), path, "second", {}, partition_by=["_block"])
     rows(spark, (3, 1)).write.format("delta").mode("append").save(path)
     return path
@@ -60,7 +61,7 @@ def test_the_history_is_told_newest_first_and_others_may_write_too(spark: SparkS
 def test_a_repeated_attempt_is_void_and_said_to_be(spark: SparkSession, path: str) -> None:
     before = held(spark, path)
     with pytest.raises(StoreError, match="attempt first made no commit, since one of that name was made before") as e:
-        table.append(rows(spark, (9, 9)), path, "first", {}, partition_by=["_block"])
+        table.append(rows(spark, (9, 9), block="first"), path, "first", {}, partition_by=["_block"])
     assert e.value.code == "REPEATED_ATTEMPT"
     assert held(spark, path) == before
     assert next(table.history(spark, path)).version == 2
@@ -100,19 +101,23 @@ def test_writers_that_make_one_table_at_once_all_succeed(spark: SparkSession, tm
     path = str(tmp_path / "new")
 
     def writing(x: int) -> Any:
-        return lambda own: table.append(rows(own, (x, 1), block=f"b{x}"), path, f"a{x}", {}, partition_by=["_block"])
+        return lambda own: table.append(rows(own, (x, 1), block=f"a{x}"), path, f"a{x}", {}, partition_by=["_block"])
 
     commits = at_once(spark, *[writing(x) for x in range(3)])
     assert sorted(c.version for c in commits) == [0, 1, 2]
-    assert held(spark, path) == bag((0, "b0"), (1, "b1"), (2, "b2"))
+    assert held(spark, path) == bag((0, "a0"), (1, "a1"), (2, "a2"))
 
 
 SERIES = "olston:test:out"
 
 
 def deliver(own: SparkSession, path: str, number: int, attempt: str, mode: str = "append") -> None:
-    with table.numbered(own, path, SERIES, number, attempt, {"output": "out"}):
-        own.createDataFrame([(attempt,)], "x string").write.format("delta").mode(mode).save(path)
+    with table.numbered(own, path, SERIES, number, attempt, {"output": "out"}) as made:
+        rows = own.createDataFrame([(attempt,)], "x string")
+        if mode == "append":
+            made.append(rows)
+        else:
+            rows.write.format("delta").mode(mode).save(path)
 
 
 def test_of_two_that_commit_the_same_number_at_once_one_does(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,13 +17,16 @@ from olston.provenance import Stamp
 
 PART = 10_000
 """Rows that are read in the time it takes to open one more part."""
+LOOKED_UP = 500_000
+"""Rows that are read in the time it takes to send changes around and to count what they touch, however few they are."""
 
 
 @dataclass(frozen=True)
 class Anchor:
     """A whole bag of rows in a Delta table of its own. `stamp` is that of its arrival, if it arrived.
 
-    `table_id` is Delta's name of the table, another if it was deleted and made anew.
+    `table_id` is Delta's name of the table, another if it was deleted and made anew. `files` hold the rows, below the
+    table, where that was noted, with `columns`, as a digest.
     """
 
     table: str
@@ -32,6 +35,8 @@ class Anchor:
     bytes: int
     stamp: Stamp | None = None
     table_id: str = ""
+    files: tuple[str, ...] = ()
+    columns: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ class Content:
             rows = sum(p.rows for p in parts)
             found += PART * len(parts)
             if not all(p.monotone for p in parts):
-                found += below + rows
+                found += LOOKED_UP + below + rows
             below += rows
         return found
 
@@ -157,11 +162,13 @@ class Content:
     def from_dict(cls, fields: Mapping[str, Any]) -> Content:
         anchor = fields["anchor"]
         parts = (Part(**{**p, "files": tuple(p.get("files", ()))}) for p in fields["parts"])
-        return cls(None if anchor is None else Anchor(**anchor), tuple(parts))
+        kept = None if anchor is None else Anchor(**{**anchor, "files": tuple(anchor.get("files", ()))})
+        return cls(kept, tuple(parts))
 
 
 def laid_over(base: Block, delta: Block) -> float:
     """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
     if delta.kind == MONOTONE:
         return base.overlay + PART
-    return base.overlay + PART + delta.rows + (0 if base.overlay >= base.rows else base.rows)
+    look = LOOKED_UP + base.rows
+    return base.overlay + PART + delta.rows + (0 if base.overlay >= look else look)

@@ -28,10 +28,10 @@ def happen(db: Session, workflow: str, kind: str, about: Mapping[str, Any], at: 
     return event
 
 
-def pending(db: Session, workflow: str) -> EventRecord | None:
-    """The first event that was not handled."""
-    known = select(EventRecord).where(EventRecord.workflow == workflow, ~col(EventRecord.handled))
-    return db.exec(known.order_by(col(EventRecord.id)).limit(1)).first()
+def pending(db: Session, workflow: str) -> Sequence[int]:
+    """The numbers of the events that were not handled, in order."""
+    known = select(EventRecord.id).where(EventRecord.workflow == workflow, ~col(EventRecord.handled))
+    return [number for number in db.exec(known.order_by(col(EventRecord.id))) if number is not None]
 
 
 def unanswered(db: Session, workflow: str) -> Sequence[EventRecord]:

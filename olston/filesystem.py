@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 from olston.errors import StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_SETTINGS: WeakKeyDictionary[SparkSession, Any] = WeakKeyDictionary()
+"""Hadoop's settings as each session had them first; Hadoop keeps its file systems by the first it sees anyway."""
 
 
 def text(session: SparkSession, path: str) -> str:
@@ -32,8 +37,10 @@ def put(session: SparkSession, path: str, text: str) -> None:
     system, location = file_system(session, path)
     if system.exists(location):
         return
+    if system.getScheme() == "file":  # Hadoop asks a shell for the rights of the file, which takes longer than the rest
+        return _put(Path(location.toUri().getPath()), text)
     folder, _, name = path.rpartition("/")
-    _, beside = file_system(session, f"{folder}/.{name}.{secrets.token_hex(4)}")
+    beside = java(session, "org.apache.hadoop.fs.Path")(f"{folder}/.{name}.{secrets.token_hex(4)}")
     stream = system.create(beside, True)
     try:
         stream.write(bytearray(text.encode()))
@@ -41,6 +48,14 @@ def put(session: SparkSession, path: str, text: str) -> None:
         stream.close()
     if not system.rename(beside, location) and not system.exists(location):
         raise StoreError(f"{path}: could not be given its name; see that its folder may be written.")
+
+
+def _put(path: Path, text: str) -> None:
+    """The same on this machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
 
 
 def names(session: SparkSession, folder: str) -> list[str]:
@@ -74,7 +89,9 @@ def drop(session: SparkSession, path: str) -> None:
 def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
     """The file system that `path` is on, and `path` for it, as Hadoop has them."""
     location = java(session, "org.apache.hadoop.fs.Path")(path)
-    return location.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), location
+    if session not in _SETTINGS:  # a copy of thousands of them
+        _SETTINGS[session] = session._jsparkSession.sessionState().newHadoopConf()
+    return location.getFileSystem(_SETTINGS[session]), location
 
 
 def java(session: SparkSession, name: str) -> Any:

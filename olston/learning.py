@@ -1,8 +1,8 @@
 """The cost model that follows from what the catalog recorded, kept up with as steps finish.
 
 Only the last steps of each name are looked at, so the age of a workflow does not matter; what came since the last look
-is found by the names of attempts, which sort by time. A network that follows is priced anew in place, and only where
-something was learned.
+is found among the newest attempts, whose names sort by time. A network that follows is priced anew in place, and only
+where something was learned.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Learning:
         self._model, self._learner = prior, Learner(prior, {})
         self._network: Network | None = None
         self._prices: dict[str, list[Priced | DeliveryPriced]] = {}
+        self._seen: set[str] = set()
+        """The newest attempts at the last look."""
         self._lock = threading.Lock()
 
     def priced(self, db: Session, network: Network) -> Network:
@@ -137,19 +139,16 @@ class Learning:
 
     def _news(self, db: Session) -> Iterator[tuple[str, str, Sequence[Any]]]:
         done = (StepRecord.workflow == self._workflow, StepRecord.state == "done")
-        seen = sorted(at for named in self._steps.values() for at in named)
-        if len(seen) > OVERLAP:
-            late = select(StepRecord.attempt).where(*done, col(StepRecord.attempt) > seen[-OVERLAP])
-            new = [at for at in db.exec(late) if at not in seen[-OVERLAP:]]
-            if new:
-                steps = select(StepRecord.name, StepRecord.attempt, StepRecord.outcomes)
+        newest = select(StepRecord.attempt).where(*done).order_by(col(StepRecord.attempt).desc()).limit(OVERLAP)
+        seen, self._seen = self._seen, set(db.exec(newest))
+        steps = select(StepRecord.name, StepRecord.attempt, StepRecord.outcomes)
+        if not seen.isdisjoint(self._seen):
+            if new := self._seen - seen:
                 yield from db.exec(steps.where(col(StepRecord.attempt).in_(new)))
             return
         place = func.row_number().over(partition_by=col(StepRecord.name), order_by=col(StepRecord.attempt).desc())
         ranked = select(StepRecord.attempt, place.label("place")).where(*done).subquery()
-        last = select(StepRecord.name, StepRecord.attempt, StepRecord.outcomes).join(
-            ranked, col(StepRecord.attempt) == ranked.c.attempt
-        )
+        last = steps.join(ranked, col(StepRecord.attempt) == ranked.c.attempt)
         yield from db.exec(last.where(ranked.c.place <= LAST))
 
 

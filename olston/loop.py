@@ -88,7 +88,7 @@ class Loop:
             with self._catalog.transaction() as db:
                 events.happen(db, self._name, events.DEADLINE, {}, now)
         handled = False
-        while self._handle_next():
+        while self._handle_pending():
             handled = True
         if self._execution is not None and self._execution.lost is not None:
             raise CatalogError(
@@ -115,19 +115,21 @@ class Loop:
 
     # events
 
-    def _handle_next(self) -> bool:
+    def _handle_pending(self) -> bool:
+        """Handle what had happened by now, in order; whether there was anything."""
         with self._catalog.look() as db:
-            if events.pending(db, self._name) is None:
+            pending = events.pending(db, self._name)
+            if not pending:
                 self._lease.check(db)
-                return False
-        with self._catalog.transaction() as db:
-            self._lease.check(db)
-            event = events.pending(db, self._name)
-            if event is None:
-                return False
-            event.handled = True
-        self._handle(event)
-        return True
+        for number in pending:
+            with self._catalog.transaction() as db:
+                self._lease.check(db)
+                event = db.get(EventRecord, number)
+                if event is None or event.handled:
+                    continue
+                event.handled = True
+            self._handle(event)
+        return bool(pending)
 
     def _handle(self, event: EventRecord) -> None:
         execution = self._execution

@@ -256,9 +256,9 @@ class Published:
 
     def _enable(self, session: SparkSession, path: str) -> None:
         """Let a table take times without a zone if it has to, which Delta does by itself for new tables only."""
-        schemas = session.read.format("delta").load(path).schema, self._store.schemas.public(self._output)
-        had, wanted = (_ZONELESS in schema.simpleString() for schema in schemas)
-        if wanted and not had:
+        if _ZONELESS not in self._store.schemas.public(self._output).simpleString():
+            return
+        if _ZONELESS not in session.read.format("delta").load(path).schema.simpleString():
             place = f"delta.{quoted(path)}"
             session.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')")
 

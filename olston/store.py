@@ -42,6 +42,8 @@ BLOCKS = "blocks"
 """Where the blocks of all channels lie in a home."""
 NOTED = 8
 """Files up to which the catalog remembers where the rows of a delta are; a wave is usually one."""
+NOTED_OF_BASE = 32
+"""The same of an anchor; also how many files are read together: more of them Spark lists in a job."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -91,8 +93,9 @@ class Store:
     def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
         """Write `rows` as an anchor of `channel`."""
         name = f"{self.place(channel)}/anchors/{attempt}"
-        commit = self._append(self.shaped(channel, BASE, rows), name, attempt, self._says(channel, metadata))
-        return anchored(name, attempt, commit)
+        shaped = self.shaped(channel, BASE, rows)
+        commit = self._append(shaped, name, attempt, self._says(channel, metadata))
+        return anchored(name, attempt, commit, _digest(shaped.schema))
 
     def write_delta(
         self, channel: str, kind: Kind, rows: DataFrame, attempt: str, metadata: Mapping[str, Any], label: str
@@ -140,7 +143,9 @@ class Store:
 
         if anchor is None:
             return session.createDataFrame([], self.schemas.stored[channel])
-        rows = self._load(session, anchor.table, {anchor.table_id})
+        stored = self.schemas.stored[channel]
+        noted = self._noted(session, anchor.table, stored, anchor.files) if anchor.columns == _digest(stored) else None
+        rows = self._load(session, anchor.table, {anchor.table_id}) if noted is None else noted
         if ARRIVAL in rows.columns and anchor.stamp is not None:
             rows = rows.withColumn(ARRIVAL, F.coalesce(col(ARRIVAL), F.lit(anchor.stamp).cast("bigint")))
         return rows
@@ -185,7 +190,7 @@ class Store:
             name, inverted = key
             listed = list(group)
             attempts = {p.attempt: p.stamp for p in listed}
-            rows = self._noted(session, channel, listed[0]) if len(listed) == 1 else None
+            rows = self._noted_parts(session, channel, listed)
             if rows is None:
                 rows = self._load(session, name, {p.table_id for p in listed}).where(col(BLOCK).isin(list(attempts)))
             if ARRIVAL in rows.columns and any(attempts.values()):
@@ -199,22 +204,29 @@ class Store:
         where = sorted(parts, key=_place)
         return reduce(bag.union, [of(key, group) for key, group in groupby(where, _place)])
 
-    def _noted(self, session: SparkSession, channel: str, part: Part) -> DataFrame | None:
-        """The rows of a part straight from its files, so that Delta need not run jobs to find them in its log.
+    def _noted_parts(self, session: SparkSession, channel: str, parts: Sequence[Part]) -> DataFrame | None:
+        """The rows of parts of one table, straight from their files."""
+        from pyspark.sql.types import StringType
+
+        name, columns = parts[0].table, self._columns(channel, parts[0].kind)
+        if columns is None or not name.endswith(f"-{_digest(columns)}") or not all(p.files for p in parts):
+            return None
+        return self._noted(session, name, columns.add(BLOCK, StringType()), [f for p in parts for f in p.files])
+
+    def _noted(self, session: SparkSession, name: str, columns: StructType, files: Sequence[str]) -> DataFrame | None:
+        """The rows in `files` of a table, straight from them, so that Delta need not run jobs to find them in its log.
 
         `None` if they were not noted, or are gone: then the table has to be asked, which may have them elsewhere.
         """
         from pyspark.errors import AnalysisException
-        from pyspark.sql import functions as F
 
-        columns, place = self._columns(channel, part.kind), self.path(part.table)
-        if not part.files or columns is None or not part.table.endswith(f"-{_digest(columns)}") or _GLOB.search(place):
+        place = self.path(name)
+        if not 0 < len(files) <= NOTED_OF_BASE or _GLOB.search(place):
             return None
         try:
-            rows = session.read.schema(columns).parquet(*[f"{place}/{file}" for file in part.files])
+            return session.read.schema(columns).option("basePath", place).parquet(*[f"{place}/{f}" for f in files])
         except AnalysisException:
             return None
-        return rows.withColumn(BLOCK, F.lit(part.attempt))
 
     def _columns(self, channel: str, kind: Kind) -> StructType | None:
         """The columns that deltas of a kind are stored with, where that is known beforehand."""
@@ -225,7 +237,7 @@ class Store:
             stored = {WEIGHT: LongType(), **stored}
         elif isinstance(self.weak(channel, kind), Replace):
             stored = {**stored, DELETED: BooleanType()}
-        else:
+        elif not self.weak(channel, kind).rows_of_channel:
             return None
         return StructType([StructField(name, type_) for name, type_ in stored.items()])
 
@@ -297,9 +309,10 @@ class Store:
         return ", ".join(w.kind for w in self.workflow.channels[channel].weak)
 
 
-def anchored(name: str, attempt: str, commit: table.Commit) -> Content:
-    """The base that `attempt` committed as table `name`."""
-    return Content(Anchor(name, attempt, commit.rows, commit.bytes, table_id=commit.table_id))
+def anchored(name: str, attempt: str, commit: table.Commit, columns: str = "") -> Content:
+    """The base that `attempt` committed as table `name`, with `columns`, a digest, if they are known."""
+    noted = commit.files if commit.table_id and columns and len(commit.files) <= NOTED_OF_BASE else ()
+    return Content(Anchor(name, attempt, commit.rows, commit.bytes, None, commit.table_id, noted, columns))
 
 
 def changed(

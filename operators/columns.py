@@ -7,10 +7,10 @@ never shown: operators of other channels and consumers read the *public* rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import reduce
-from operator import and_
+from operator import add, and_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -93,12 +93,17 @@ def col(name: str) -> Column:
 
 
 def conjunction(conditions: Iterable[Column]) -> Column:
-    """All of `conditions`, as a balanced tree: Spark runs out of stack on a chain of a few hundred columns."""
+    """All of `conditions`."""
     from pyspark.sql import functions as F
 
-    level = list(conditions) or [F.lit(True)]
+    return _balanced(list(conditions) or [F.lit(True)], and_)
+
+
+def _balanced(terms: Sequence[Column], operation: Callable[[Column, Column], Column]) -> Column:
+    """The terms put together as a balanced tree: Spark runs out of stack on a chain of a few hundred columns."""
+    level = list(terms)
     while len(level) > 1:
-        level = [reduce(and_, level[i : i + 2]) for i in range(0, len(level), 2)]
+        level = [reduce(operation, level[i : i + 2]) for i in range(0, len(level), 2)]
     return level[0]
 
 
@@ -118,8 +123,19 @@ def anti(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool) -> Da
 
 
 def _by(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, sql: bool, how: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
     # under other names, since both sides may come from one table
     names = [f"{PREFIX}k{i}" for i in range(len(on))]
     other = keys.select(*[col(c).alias(n) for c, n in zip(on, names, strict=True)])
-    same = conjunction(col(c) == col(n) if sql else col(c).eqNullSafe(col(n)) for c, n in zip(on, names, strict=True))
-    return rows.join(few(other, small), same, how)
+    pairs = [(col(c), col(n)) for c, n in zip(on, names, strict=True)]
+    if sql:
+        return rows.join(few(other, small), conjunction(a == b for a, b in pairs), how)
+    same = [a.eqNullSafe(b) for a, b in pairs]
+    if not small or not on or [rows.schema[c].dataType for c in on] != [other.schema[n].dataType for n in names]:
+        return rows.join(few(other, small), conjunction(same), how)
+    # One number to look up is twice as fast as all columns with their nulls. As a sum, or Spark would take what is
+    # compared after that for keys to look up as well.
+    digest, equal = f"{PREFIX}hash", _balanced([c.cast("int") for c in same], add)
+    numbered = other.withColumn(digest, F.xxhash64(*map(col, names)))
+    return rows.join(few(numbered, small), (F.xxhash64(*map(col, on)) == col(digest)) & (equal == len(on)), how)

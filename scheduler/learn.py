@@ -37,6 +37,7 @@ Recorded: TypeAlias = Mapping[Key, Sequence[tuple[str, Outcome]]]
 _OfWidget: TypeAlias = tuple[dict[Key, dict[str, float]], Statistics | None]
 _RATES = tuple(f.name for f in fields(Rates))
 _MARK = "0"  # the machine is judged anew at about every sixteenth attempt, or every outcome would change all rates
+_SETTLED = 16  # outcomes from which on that holds
 
 
 def _precision(start: float, row: float, correlation: float) -> Matrix:
@@ -80,7 +81,7 @@ class Learner:
         """The priors as this machine has them, from a few outcomes of every variant, the newest."""
         few = sorted((pair for outcomes in recent.values() for pair in outcomes[-OF_EACH:]), key=lambda pair: pair[0])
         marks = [i for i, (at, _) in enumerate(few) if at.endswith(_MARK)]
-        newest = few[: marks[-1] + 1 if marks and len(few) > OF_ALL else len(few)][-OF_ALL:]
+        newest = few[: marks[-1] + 1 if marks and len(few) > _SETTLED else len(few)][-OF_ALL:]
         prior = self._prior.default
         factors = _factors(prior, [(1.0, o) for _, o in newest], _MACHINE)
         return scaled(prior, factors)

@@ -26,8 +26,11 @@ from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
 from olston.scheduler.settled import Settled
 
-LIMIT = 30_000
-"""How many blocks one search settles at most: without prunings, sets of snapshots multiply."""
+LIMIT, GENERATED = 30_000, 400_000
+"""How many blocks one search settles, and generates, at most: without prunings, sets of snapshots multiply."""
+
+EXPLORED = 8_000
+"""How many it generates at most where the plan is known, and only alternatives to it are looked for."""
 
 EFFORT = 2_000
 """How many invocations are compared, by default, to find the cheapest set of them."""
@@ -63,7 +66,7 @@ class Solver:
         self._barred, self._must_deliver = barred(problem, last_resort), must_deliver
         self._ledger = Ledger()
         self.cut_short = False
-        """Whether the last search was given up after `LIMIT` blocks, so that finding no plan proves nothing."""
+        """Whether the last search was given up at one of its limits, so that finding no plan proves nothing."""
 
     def solve(self, replan: bool, effort: int = EFFORT) -> Solution | None:
         """The best plan found, or `None` if these prunings leave none.
@@ -81,14 +84,15 @@ class Solver:
         return best if proven else self._exchange(best)
 
     def explore(self, beyond: int) -> Deliveries:
-        """What consumers could be given: Algorithm 1, going on for `beyond` blocks after all outputs are served."""
-        deliveries, existing, block_gen, admits = self._start(NO_STEPS)
+        """What consumers could be given: Algorithm 1, going on for `beyond` blocks after all outputs are served, but
+        no longer than is worth it for who only wants to see."""
+        deliveries, existing, block_gen, admits = self._start(NO_STEPS, EXPLORED)
         deliveries.thorough, left = True, beyond
 
         def enough(entry: Entry) -> bool:
             nonlocal left
             left -= deliveries.finished(entry)
-            return left < 0
+            return left < 0 or self._left < 0
 
         search(existing, block_gen, admits, enough)
         return deliveries
@@ -135,10 +139,10 @@ class Solver:
         def enough(entry: Entry) -> bool:
             nonlocal left
             left -= 1
-            return deliveries.finished(entry) or entry.cost >= upper or left < 0
+            return deliveries.finished(entry) or entry.cost >= upper or left < 0 or self._left < 0
 
         search(existing, block_gen, admits, enough)
-        self.cut_short = left < 0
+        self.cut_short = left < 0 or self._left < 0
         if len(deliveries.goals) < len(self._due):
             return None
         plan = NO_STEPS
@@ -146,8 +150,10 @@ class Solver:
             plan |= entry.plan
         return Solution(self._ledger, plan, self._ledger.cost(plan), deliveries.goals, deliveries)
 
-    def _start(self, banned: Plan) -> tuple[Deliveries, list[Block], BlockGen, Callable[[Entry], bool]]:
-        problem = self._problem
+    def _start(
+        self, banned: Plan, most: int = GENERATED
+    ) -> tuple[Deliveries, list[Block], BlockGen, Callable[[Entry], bool]]:
+        problem, self._left = self._problem, most
         pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
         candidates = Candidates(problem.network, self._bounds, self._ledger, self._within, self._barred)
         deliveries = Deliveries(self._outputs, problem.holds, self._bounds, self._ledger)
@@ -155,6 +161,9 @@ class Solver:
 
         def block_gen(entry: Entry, settled: Settled) -> Iterator[Entry]:
             for made in candidates(entry, settled):
+                self._left -= 1
+                if self._left < 0:
+                    return
                 if pruning.generates(made) and not (made.made_by is not None and made.made_by.bit & banned):
                     yield made
             yield from deliveries(entry, settled)

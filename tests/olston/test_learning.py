@@ -14,7 +14,7 @@ import olston as ol
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.catalog import Catalog
 from olston.catalog.records import StepRecord
-from olston.content import PART, Anchor, Content, Part, laid_over
+from olston.content import LOOKED_UP, PART, Anchor, Content, Part, laid_over
 from olston.engine import Engine
 from olston.learning import Learning
 from olston.operators.estimate import Work
@@ -167,9 +167,11 @@ def part(kind: str, rows: int, name: str = "d") -> Part:
 def test_an_overlay_of_new_rows_costs_the_opening_and_one_of_changes_a_look_at_all_below() -> None:
     assert base(10**6).content.overlay == 0
     assert base(10**6, part(MONOTONE, 10)).content.overlay == PART
-    assert base(10**6, part(DELTA, 10)).content.overlay == PART + 10**6 + 10
+    assert base(10**6, part(DELTA, 10)).content.overlay == PART + LOOKED_UP + 10**6 + 10
     two = base(10**6, part(DELTA, 10), part(DELTA, 20))
-    assert two.content.overlay == 2 * PART + 10**6 + 30, "changes that follow changes are looked up together"
+    assert two.content.overlay == 2 * PART + LOOKED_UP + 10**6 + 30, (
+        "changes that follow changes are looked up together"
+    )
 
 
 def test_a_plan_expects_the_overlay_that_applying_leads_to() -> None:

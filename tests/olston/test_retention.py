@@ -76,6 +76,5 @@ def test_a_command_that_waits_for_its_answer_is_not_forgotten(tmp_path: Path) ->
         forget_history(db, "search", clock.now() + 1)
     with made._catalog.look() as db:
         pending = events.pending(db, "search")
-    assert pending is not None
-    assert pending.id == asked
+    assert asked in pending
     made.close()

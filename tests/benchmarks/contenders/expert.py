@@ -96,7 +96,8 @@ class SearchSync(Expert):
         pairs = read(self._session, self._folder / "pairs")
         offered = self._load(wave, "clicks").distinct()
         known = pairs.join(F.broadcast(offered), ["user", "site"], "left_semi")
-        new = offered.join(known, ["user", "site"], "left_anti").persist()
+        # not persist(): what Spark drops from a cache it computes again, and then nothing would be new any more
+        new = offered.join(known, ["user", "site"], "left_anti").localCheckpoint()
         append(new, self._folder / "pairs")
         added = new.groupBy("site").agg(F.count("*").alias("added"))
         merged = self._table(self._folder / "counts").merge(F.broadcast(added).alias("s"), "t.site = s.site")

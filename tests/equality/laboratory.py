@@ -260,29 +260,11 @@ class Laboratory:
         for arrival in self.arrivals.all:
             wave = arrival.waves.get(source.name)
             if wave is not None:
-                offered = self._offered(source, wave)
-                arrived = ingest.write(self.store, self.session, source.name, offered, wave.kind, new_attempt())
+                arrived = ingest.write(
+                    self.store, self.session, source.name, offered(self.session, source, wave), wave.kind, new_attempt()
+                )
                 self._keep(Made(arrived.at(arrival.stamp, before), f"{wave.kind} at {arrival.stamp}"))
                 before = arrival.stamp
-
-    def _offered(self, source: Source, wave: Wave) -> DataFrame:
-        """The rows of a wave, by way of JSON: rows in Python would need a Python worker in every job."""
-        from pyspark.sql import functions as F
-
-        extra: dict[str, tuple[str, str, Any, Any]] = {
-            DELTA: (WEIGHT, "int", 1, -1), REPLACE: (DELETED, "boolean", False, True)
-        }  # fmt: skip
-        fields = [f"`{c.name}`:{c.type}" for c in source.columns]
-        given: list[Row] = [*wave.rows]
-        if wave.kind in extra:
-            name, kind, yes, no = extra[wave.kind]
-            fields.append(f"{name}:{kind}")
-            given = [(*r, yes) for r in wave.rows] + [(*r, no) for r in wave.deleted]
-        types = dict(f.replace("`", "").split(":", 1) for f in fields)
-        rows = [{n: _json(v, t) for (n, t), v in zip(types.items(), row, strict=True)} for row in given]
-        text = json.dumps(rows)
-        parsed = F.from_json(F.lit(text), f"array<struct<{','.join(fields)}>>")
-        return self.session.range(0, 1, 1, 1).select(F.inline(parsed))
 
     def _chain(self, entry: Entry) -> Invocation:
         block = entry.block
@@ -292,6 +274,26 @@ class Laboratory:
             if isinstance(v.operator, Chain) and v.operator.kind == kind and v.outputs == (block.channel,)
         )  # fmt: skip
         return Invocation(variant, tuple(o.block for o in entry.operands), (block,), 0.0, NO_STEPS)
+
+
+def offered(session: SparkSession, source: Source, wave: Wave) -> DataFrame:
+    """The rows of a wave, by way of JSON: rows in Python would need a Python worker in every job."""
+    from pyspark.sql import functions as F
+
+    extra: dict[str, tuple[str, str, Any, Any]] = {
+        DELTA: (WEIGHT, "int", 1, -1), REPLACE: (DELETED, "boolean", False, True)
+    }  # fmt: skip
+    fields = [f"`{c.name}`:{c.type}" for c in source.columns]
+    given: list[Row] = [*wave.rows]
+    if wave.kind in extra:
+        name, kind, yes, no = extra[wave.kind]
+        fields.append(f"{name}:{kind}")
+        given = [(*r, yes) for r in wave.rows] + [(*r, no) for r in wave.deleted]
+    types = dict(f.replace("`", "").split(":", 1) for f in fields)
+    rows = [{n: _json(v, t) for (n, t), v in zip(types.items(), row, strict=True)} for row in given]
+    text = json.dumps(rows)
+    parsed = F.from_json(F.lit(text), f"array<struct<{','.join(fields)}>>")
+    return session.range(0, 1, 1, 1).select(F.inline(parsed))
 
 
 def operator_of(invocation: Invocation) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from olston.constraints import Inconsistency, Staleness
 from olston.scheduler.decide import decide
 from olston.scheduler.explain import ALTERNATIVES, Alternative, Evidence, explain
+from olston.scheduler.plan import Entry
+from olston.scheduler.planner import Queue
 from olston.scheduler.problem import Problem
+from olston.scheduler.problem_file import load
 from olston.scheduler.prune import SECTIONS
 from tests.scheduler.cases import JOIN, MAP, apart, base, channel, delta, operator, output, problem, stale
 from tests.scheduler.test_infeasible import drifted
@@ -152,3 +156,18 @@ def test_an_alternative_as_dear_is_no_cheaper() -> None:
     from tests.scheduler.cases import at
 
     assert Alternative("c", ("x",), 2.0, at(0), 0.0).reason == "no cheaper"
+
+
+def test_looking_for_alternatives_ends_although_snapshots_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty waves wait on each source: what no pruning hides took 22 GB before there was a limit."""
+    given = load(json.loads((Path(__file__).parent / "many_waves.json").read_text()))
+    chosen, offered, offer = decide(given), 0, Queue.offer
+
+    def counted(self: Queue, entry: Entry) -> None:
+        nonlocal offered
+        offered += 1
+        offer(self, entry)
+
+    monkeypatch.setattr(Queue, "offer", counted)
+    explain(given, chosen)
+    assert offered < 10_000, "of more than 50,000"

@@ -10,6 +10,7 @@ import pytest
 
 import olston as ol
 from olston.cli import VERBS, exits, main
+from olston.errors import SparkError
 from tests.cli.stage import Stage, Told
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +82,7 @@ def test_an_interrupt_is_told_shortly(stage: Stage, monkeypatch: pytest.MonkeyPa
         (ol.InfeasibleError("w"), 3),
         (ol.StepError("w"), 4),
         (ol.StepError("w", code="INFEASIBLE_BOUNDS"), 3),
-        (ol.SparkError("w"), 6),
+        (SparkError("w"), 6),
         (ol.CatalogError("w"), 6),
         (ol.OlstonError("w", code="PAUSED"), 7),
     ],

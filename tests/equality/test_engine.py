@@ -103,7 +103,7 @@ class Run:
 
 
 @settings(
-    max_examples=int(ASKED or 3),
+    max_examples=int(ASKED or 2),
     derandomize=ASKED is None,
     deadline=None,
     database=None,

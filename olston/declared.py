@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import Session, col, select
 
 from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord, WorkflowRecord
-from olston.definition import digests, own
+from olston.definition import definitions, digests, own
 from olston.errors import WorkflowError
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ class Change:
     channel: str
     what: str
     because: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    """Which parameters changed, where that is known."""
 
     def __str__(self) -> str:
-        return f"{self.channel} is {self.what}" + (f", since {', '.join(self.because)} changed" if self.because else "")
+        parts = f" in its {' and '.join(self.parts)}" if self.parts else ""
+        because = f", since {', '.join(self.because)} changed" if self.because else ""
+        return f"{self.channel} is {self.what}{parts}{because}"
 
 
 @dataclass(frozen=True)
@@ -62,18 +66,21 @@ def declare(db: Session, workflow: Workflow) -> None:
     """
     if db.get(WorkflowRecord, workflow.name) is None:
         db.add(WorkflowRecord(name=workflow.name))
-    whole, alone = digests(workflow), own(workflow)
+    whole, alone, said = digests(workflow), own(workflow), definitions(workflow)
     for gone in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name)):
         if gone.name not in whole:
             db.delete(gone)
     for name, digest in whole.items():
         record = db.get(ChannelRecord, (workflow.name, name))
         if record is None:
-            db.add(ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name]))
+            made = ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name])
+            made.definition = said[name]
+            db.add(made)
         elif record.digest != digest:
             if workflow.channels[name].is_source and name not in workflow.follows:
                 _refuse_if_arrived(db, workflow, name)
             record.digest, record.own, record.columns, record.drifting = digest, alone[name], None, False
+            record.definition = said[name]
     live = select(BlockRecord).where(BlockRecord.workflow == workflow.name, col(BlockRecord.live))
     for block in db.exec(live):
         if block.producer and whole.get(block.channel) != block.digest:
@@ -91,7 +98,7 @@ def _refuse_if_arrived(db: Session, workflow: Workflow, source: str) -> None:
 
 
 def _changes(workflow: Workflow, known: dict[str, ChannelRecord]) -> Iterator[Change]:
-    whole, alone = digests(workflow), own(workflow)
+    whole, alone, said = digests(workflow), own(workflow), definitions(workflow)
     changed = {n for n in whole if n in known and known[n].own != alone[n]}
     for name, channel in workflow.channels.items():
         if channel.internal:
@@ -99,7 +106,9 @@ def _changes(workflow: Workflow, known: dict[str, ChannelRecord]) -> Iterator[Ch
         if name not in known:
             yield Change(name, "new")
         elif name in changed:
-            yield Change(name, "changed")
+            was = known[name].definition
+            parts = [part for part, text in said[name].items() if was is not None and was.get(part) != text]
+            yield Change(name, "changed", parts=tuple(parts))
         elif known[name].digest != whole[name]:
             upstream = {c for p in channel.pathways for c in (p.input, *p.through)}
             because = tuple(sorted(upstream & (changed | (set(whole) - set(known)))))

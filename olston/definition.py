@@ -34,24 +34,29 @@ def digests(workflow: Workflow) -> dict[str, str]:
 
 def own(workflow: Workflow) -> dict[str, str]:
     """The digest of every channel's own definition, whatever it is computed from."""
-    found: dict[str, str] = {}
+    return {name: _digest(name, *said.values()) for name, said in definitions(workflow).items()}
+
+
+def definitions(workflow: Workflow) -> dict[str, dict[str, str]]:
+    """What every channel is, and by what it is computed: the parameters of its widget, and the names of its inputs."""
+    found: dict[str, dict[str, str]] = {}
     for channel in workflow.channels.values():
         if channel.is_source:
             schema = " ".join(str(channel.schema).lower().split())
             weak = ",".join(sorted(w.name for w in channel.weak))
-            found[channel.name] = _digest("source", channel.name, schema, str(channel.key), weak)
+            found[channel.name] = {"is": "source", "columns": schema, "key": str(channel.key), "weak": weak}
     for widget in workflow.widgets.values():
-        meaning = (type(widget).__name__, *_parameters(widget), *(c.name for c in widget.inputs))
-        for made in widget.makes():
-            found[made.name] = _digest(made.name, *meaning)
+        said = {"is": type(widget).__name__, **dict(_parameters(widget))}
+        said |= {"inputs": " ".join(c.name for c in widget.inputs)}
+        found.update({made.name: said for made in widget.makes()})
     return found
 
 
-def _parameters(widget: Widget) -> Iterator[str]:
+def _parameters(widget: Widget) -> Iterator[tuple[str, str]]:
     for field in fields(widget):
         if field.name not in _NOT_MEANING:
             given = widget.version if field.name == "function" and widget.version is not None else None
-            yield f"{field.name}={given if given is not None else describe(getattr(widget, field.name))}"
+            yield field.name, str(given) if given is not None else describe(getattr(widget, field.name))
 
 
 def _digest(*parts: str) -> str:

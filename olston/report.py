@@ -115,7 +115,9 @@ class PlanOf(Shown):
     def to_dict(self) -> dict[str, Any]:
         reason = self.decision.infeasible
         return {
-            "changes": [{"channel": c.channel, "change": c.what, "because": c.because} for c in self.changes],
+            "changes": [
+                {"channel": c.channel, "change": c.what, "parts": c.parts, "because": c.because} for c in self.changes
+            ],
             "due": list(self.due),
             "steps": [
                 {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}

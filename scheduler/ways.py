@@ -25,6 +25,8 @@ FEED: Way = "feed"
 
 CHANGING: tuple[Way, ...] = (MERGE, UPSERT, REWRITE)
 """How a delta with deletions can be brought to a table: what allows one of these also allows those after it."""
+MANY = 200_000
+"""Rows from which on a delta is taken to be too big to be sent around, so that the table is shuffled to change it."""
 AGAIN = 16
 """What the data allow is looked for at every so many deliveries although the last look found that it would not pay."""
 
@@ -80,7 +82,7 @@ class DeliveryPriced:
         if way == UPSERT:
             return Work(base=3 * held, delta=rows, shuffled=held, written=(rows,))
         if way == REWRITE:
-            return Work(base=2 * held, delta=rows, written=(held + rows,))
+            return Work(base=2 * held, delta=rows, shuffled=6 * held * (rows > MANY), written=(held + rows,))
         return Work(delta=rows, written=(rows,)) if way == APPEND else Work()
 
     def stand(self, held: float, allows: str | None) -> None:

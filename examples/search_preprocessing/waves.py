@@ -1,4 +1,4 @@
-"""Two weeks of pages and clicks, the same on every machine: a crawl on every weekday, click logs more rarely."""
+"""Two weeks of pages and clicks, the same on every machine: a crawl on some days, click logs more rarely."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
-CRAWLS = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11)
+CRAWLS = (0, 1, 4, 7, 9, 10, 11)
 """Days on which pages come, at six in the morning."""
 LOGS = (2,)
 """Days on which clicks come, at six in the evening."""
@@ -29,7 +29,7 @@ class Size:
     users: int
 
 
-DEMO = Size(pages=160_000, clicks=2_000_000, new_pages=1_000, new_clicks=10_000, sites=1_000, users=30_000)
+DEMO = Size(pages=120_000, clicks=1_200_000, new_pages=1_000, new_clicks=10_000, sites=1_000, users=30_000)
 SMALL = Size(pages=200, clicks=400, new_pages=20, new_clicks=30, sites=8, users=60)
 
 

@@ -30,7 +30,10 @@ class WorkflowRecord(SQLModel, table=True):
 
 
 class ChannelRecord(SQLModel, table=True):
-    """A channel as it was last defined. `digest` covers all that it is computed by, also upstream; `own` does not."""
+    """A channel as it was last defined. `digest` covers all that it is computed by, also upstream; `own` does not.
+
+    `definition` is what the latter is the digest of, as `olston.definition` has it.
+    """
 
     __tablename__ = "channel"
 
@@ -38,6 +41,7 @@ class ChannelRecord(SQLModel, table=True):
     name: str = Field(primary_key=True)
     digest: str
     own: str
+    definition: dict[str, str] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     columns: str | None = None
     drifting: bool = False
 

@@ -203,7 +203,12 @@ def test_a_changed_definition_comes_first(stage: Stage) -> None:
     text = stage.run("plan").out
     assert "paid is changed" in text
     assert "totals is made anew, since paid changed" in text
-    assert stage.json("plan")["changes"][0] == {"channel": "paid", "change": "changed", "because": []}
+    assert stage.json("plan")["changes"][0] == {
+        "channel": "paid",
+        "change": "changed",
+        "parts": ["function"],
+        "because": [],
+    }
 
 
 def test_named_outputs_are_planned_as_run_would(stage: Stage) -> None:

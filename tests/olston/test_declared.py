@@ -46,7 +46,10 @@ def test_the_same_definition_differs_in_nothing_and_a_new_workflow_neither(known
 
 
 def test_what_changed_is_told_from_what_is_only_downstream(known: Catalog) -> None:
-    assert shown(known, workflow("v > 2")) == ["kept is changed", "counts is made anew, since kept changed"]
+    assert shown(known, workflow("v > 2")) == [
+        "kept is changed in its condition",
+        "counts is made anew, since kept changed",
+    ]
 
 
 def test_new_and_gone_channels_are_named(known: Catalog) -> None:
@@ -59,7 +62,12 @@ def test_the_plan_shows_the_difference_and_the_catalog_is_left_as_it_was(known: 
     with Engine(workflow("v > 2"), home=str(tmp_path / "lake")) as engine:
         plan = engine.plan()
         assert "definition: kept is changed" in str(plan)
-        assert plan.to_dict()["changes"][1] == {"channel": "counts", "change": "made anew", "because": ("kept",)}
+        assert plan.to_dict()["changes"][1] == {
+            "channel": "counts",
+            "change": "made anew",
+            "parts": (),
+            "because": ("kept",),
+        }
     assert shown(known, workflow()) == []
 
 

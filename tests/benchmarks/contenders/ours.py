@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ class Ours:
         self._work = Stopwatch(self.engine._worker)
         self.engine.__dict__["_worker"] = self._work
         self.engine.write_arrival = self._work.timed(self.engine.write_arrival)  # type: ignore[method-assign]
+        self._load = self._work.timed(load)
         self.own: list[float] = []
         """Seconds of each wave in which nothing was asked of Spark or Delta."""
 
@@ -49,7 +51,7 @@ class Ours:
         self.clock.advance(self.every)
         self._work.spans.clear()
         began = time.perf_counter()
-        _arrive(self.engine, self._scenario, wave)
+        _arrive(self.engine, self._scenario, wave, self._load)
         self.engine.refresh()
         self.own.append(time.perf_counter() - began - self._work.busy)
 
@@ -74,7 +76,7 @@ def limited(network: Network, mode: Mode) -> Network:
     return replace(left, variants=left.variants + spared) if mode.bases_only else left
 
 
-def _arrive(engine: Engine, scenario: Scenario, wave: Wave) -> None:
+def _arrive(engine: Engine, scenario: Scenario, wave: Wave, load: Callable[..., DataFrame] = load) -> None:
     with engine.arrival() as arrival:
         for source, path in wave.items():
             kind = "delta" if scenario.sources[source].deletes else "append"

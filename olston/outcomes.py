@@ -21,6 +21,9 @@ from olston.workflow import Workflow
 
 _WRITTEN_AS_SUCH = (BASE, MONOTONE)  # what else is delivered changes other rows of the table
 
+_RAN: set[Key] = set()
+"""What ran in this process, and is compiled since."""
+
 Find = Callable[[Block], Stored]
 
 
@@ -43,7 +46,9 @@ def outcomes(
     total = sum(cost for cost, _ in parts)
     if not total:
         return []
-    return [o.to_dict() | {"seconds": seconds * cost / total} for cost, o in parts]
+    first = not {o.key for _, o in parts} <= _RAN
+    _RAN.update(o.key for _, o in parts)
+    return [o.to_dict() | {"seconds": seconds * cost / total, "first": first} for cost, o in parts]
 
 
 def counted(source: Stored | Inline, rows: float) -> Block:

@@ -64,7 +64,7 @@ class DeliveryPriced:
 
         ways = self._possible(Block.planned((channel, kind, None, Provenance.at(1)), 0, True), self.allows)
         bare = [(way, cost(way, 0, 0)) for way in ways]
-        return [(c, (cost(w, 1e6, 0) - c) / 1e6, (cost(w, 0, 1e6) - c) / 1e6) for w, c in bare]
+        return [(c, (cost(w, MANY, 0) - c) / MANY, (cost(w, 0, 1e6) - c) / 1e6) for w, c in bare]
 
     def rates(self, way: Way) -> Rates:
         found = self._rates.get(way)

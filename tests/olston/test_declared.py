@@ -47,7 +47,7 @@ def test_the_same_definition_differs_in_nothing_and_a_new_workflow_neither(known
 
 def test_what_changed_is_told_from_what_is_only_downstream(known: Catalog) -> None:
     assert shown(known, workflow("v > 2")) == [
-        "kept is changed in its condition",
+        "kept is changed in its function",
         "counts is made anew, since kept changed",
     ]
 

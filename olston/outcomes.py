@@ -21,9 +21,6 @@ from olston.workflow import Workflow
 
 _WRITTEN_AS_SUCH = (BASE, MONOTONE)  # what else is delivered changes other rows of the table
 
-_RAN: set[Key] = set()
-"""What ran in this process, and is compiled since."""
-
 Find = Callable[[Block], Stored]
 
 
@@ -46,9 +43,7 @@ def outcomes(
     total = sum(cost for cost, _ in parts)
     if not total:
         return []
-    first = not {o.key for _, o in parts} <= _RAN
-    _RAN.update(o.key for _, o in parts)
-    return [o.to_dict() | {"seconds": seconds * cost / total, "first": first} for cost, o in parts]
+    return [o.to_dict() | {"seconds": seconds * cost / total} for cost, o in parts]
 
 
 def counted(source: Stored | Inline, rows: float) -> Block:

@@ -24,9 +24,6 @@ LAST = 12
 """Outcomes of a variant that are looked at, the newest."""
 OF_ALL, OF_EACH = 48, 4
 """Outcomes from which the speed of the machine is judged: altogether, and of one variant, also for its widget."""
-FIRST = 0.25
-"""What an outcome counts for if Spark had to compile it; the first fill of a workflow would otherwise make batch look
-dear for ever, since who goes on from it never runs it again."""
 RECENT = 0.93
 """What an outcome counts for, compared with the next one."""
 KNOWN, APART = 3, 0.1
@@ -86,7 +83,7 @@ class Learner:
         marks = [i for i, (at, _) in enumerate(few) if at.endswith(_MARK)]
         newest = few[: marks[-1] + 1 if marks and len(few) > _SETTLED else len(few)][-OF_ALL:]
         prior = self._prior.default
-        factors = _factors(prior, [(FIRST if o.first else 1.0, o) for _, o in newest], _MACHINE)
+        factors = _factors(prior, [(1.0, o) for _, o in newest], _MACHINE)
         return scaled(prior, factors)
 
     def _of(self, widget: str, own: Recorded, machine: Rates) -> _OfWidget:
@@ -152,7 +149,7 @@ def _apart(factors: Vector, outcomes: int) -> Vector:
 
 
 def _weighted(outcomes: Sequence[tuple[str, Outcome]]) -> list[tuple[float, Outcome]]:
-    return [(RECENT ** (len(outcomes) - 1 - i) * (FIRST if o.first else 1), o) for i, (_, o) in enumerate(outcomes)]
+    return [(RECENT ** (len(outcomes) - 1 - i), o) for i, (_, o) in enumerate(outcomes)]
 
 
 def _by_widget(recent: Recorded) -> dict[str, dict[Key, Sequence[tuple[str, Outcome]]]]:

@@ -22,8 +22,7 @@ class Outcome:
 
     `rows` is what came out for each result, `None` where that was not written and so not counted; `seconds` its share
     of the job that it was part of; `overlaid` what it resolved of the overlays it read, by their root. A `converter`,
-    and a delivery, says nothing of its widget. `first`: nothing of the kind had run in this process, so Spark had to
-    compile it.
+    and a delivery, says nothing of its widget.
     """
 
     widget: str
@@ -36,7 +35,6 @@ class Outcome:
     expected: float
     converter: bool = False
     overlaid: tuple[tuple[str, float], ...] = ()
-    first: bool = False
 
     @property
     def key(self) -> Key:
@@ -62,7 +60,6 @@ class Outcome:
             "expected": self.expected,
             "converter": self.converter,
             "overlaid": [list(o) for o in self.overlaid],
-            "first": self.first,
         }  # fmt: skip
 
     @classmethod
@@ -79,7 +76,6 @@ class Outcome:
             fields["expected"],
             fields["converter"],
             _pairs(fields["overlaid"]),
-            fields.get("first", False),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from math import exp
 
 import pytest
@@ -227,13 +227,3 @@ def test_the_shares_of_a_split_are_learned() -> None:
 def test_outcomes_survive_the_catalog() -> None:
     made = outcome(("j", "batch"), [1e6, 1e3])
     assert Outcome.from_dict(made.to_dict()) == made
-
-
-def test_what_spark_had_to_compile_says_little_of_what_it_costs_afterwards() -> None:
-    key, warm = ("n", "increment"), [outcome(("n", "increment"), (n,)) for n in (1e3, 1e4, 1e5)]
-    slow = outcome(("n", "batch"), (1e5,), luck=3.0)
-    believed = seconds(learn(recorded(slow, *warm), CostModel(), OPERATORS), ("n", "batch"), 1e5)
-    doubted = seconds(learn(recorded(replace(slow, first=True), *warm), CostModel(), OPERATORS), ("n", "batch"), 1e5)
-    true = truly(("n", "batch"), 1e5)
-    assert abs(doubted - true) < 0.7 * abs(believed - true)
-    assert key in learn(recorded(*warm), CostModel(), OPERATORS).variants

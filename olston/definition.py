@@ -8,9 +8,9 @@ policies neither, since what was computed stays right.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olston.meaning import describe
 from olston.widgets.widget import Widget
@@ -34,20 +34,29 @@ def digests(workflow: Workflow) -> dict[str, str]:
 
 def own(workflow: Workflow) -> dict[str, str]:
     """The digest of every channel's own definition, whatever it is computed from."""
-    return {name: _digest(name, *said.values()) for name, said in definitions(workflow).items()}
+    return {name: _digest(*_words(name, said)) for name, said in definitions(workflow).items()}
 
 
-def definitions(workflow: Workflow) -> dict[str, dict[str, str]]:
+def _words(name: str, said: Mapping[str, Any]) -> Iterator[str]:
+    """What is digested. Never to be said otherwise: a source whose digest changes is refused where data has arrived."""
+    yield from ("source", name) if said["is"] == "source" else (name, said["is"])
+    for part, text in said.items():
+        if part == "inputs":
+            yield from text
+        elif part != "is":
+            yield text if said["is"] == "source" else f"{part}={text}"
+
+
+def definitions(workflow: Workflow) -> dict[str, dict[str, Any]]:
     """What every channel is, and by what it is computed: the parameters of its widget, and the names of its inputs."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for channel in workflow.channels.values():
         if channel.is_source:
             schema = " ".join(str(channel.schema).lower().split())
             weak = ",".join(sorted(w.name for w in channel.weak))
             found[channel.name] = {"is": "source", "columns": schema, "key": str(channel.key), "weak": weak}
     for widget in workflow.widgets.values():
-        said = {"is": type(widget).__name__, **dict(_parameters(widget))}
-        said |= {"inputs": " ".join(c.name for c in widget.inputs)}
+        said = {"is": type(widget).__name__, **dict(_parameters(widget)), "inputs": [c.name for c in widget.inputs]}
         found.update({made.name: said for made in widget.makes()})
     return found
 

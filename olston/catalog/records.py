@@ -41,7 +41,7 @@ class ChannelRecord(SQLModel, table=True):
     name: str = Field(primary_key=True)
     digest: str
     own: str
-    definition: dict[str, str] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+    definition: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     columns: str | None = None
     drifting: bool = False
 

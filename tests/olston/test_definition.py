@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import olston as ol
-from olston.definition import digests
+from olston.definition import digests, own
 
 
 def workflow(
@@ -162,7 +162,7 @@ def test_a_function_may_call_itself() -> None:
 
 SETS = """
 import olston as ol
-from olston.definition import digests
+from olston.definition import digests, own
 class Session: pass
 def function(session, names):
     return lambda df: df.where(str(session) in {"ab", "cd", "ef", "gh", "ij"} or bool(names))
@@ -178,3 +178,10 @@ def test_digests_are_the_same_in_every_process() -> None:
         return subprocess.check_output([sys.executable, "-c", SETS], env=environment, text=True)
 
     assert digest("1") == digest("2") == digest("3")
+
+
+def test_digests_are_those_that_homes_already_have() -> None:
+    """Another way to digest would refuse every source at which data has arrived."""
+    wf = ol.Workflow("w")
+    wf.source("rows", "k int, v int", key="k").aggregate("sums", by="k", total=ol.sum("v"))
+    assert own(wf) == {"rows": "50916f325029391b", "sums": "e588c377f53eb0aa"}

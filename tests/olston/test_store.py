@@ -291,6 +291,16 @@ def test_a_delta_is_read_from_its_files_without_a_job_to_find_them(lake: Lake) -
     assert jobs(lake.session) == before + 1, "the one that reads them"
 
 
+def test_a_base_and_a_chain_of_deltas_are_read_from_their_files_too(lake: Lake) -> None:
+    content = lake.store.write_base("pages", lake.frame("pages", [("a", 1)]), new_attempt(), {})
+    first, second = lake.arrive("pages", [("n", 1)], 2, 1), lake.arrive("pages", [("o", 2)], 3, 2)
+    content = content.then(first.content).then(second.content)
+    assert Content.from_dict(content.to_dict()) == content
+    rows, before = lake.store.read(lake.session, "pages", BASE, content), jobs(lake.session)
+    assert len(rows.collect()) == 3
+    assert jobs(lake.session) == before + 1, "the one that reads them"
+
+
 def test_a_delta_whose_files_somebody_compacted_is_found_by_the_log(lake: Lake) -> None:
     wave = lake.arrive("pages", [("p", 1)], 2, 1)
     (part,) = wave.content.parts

@@ -10,7 +10,7 @@ import pytest
 from olston import table
 from olston.attempt import new_attempt
 from olston.errors import StoreError
-from tests.lake import at_once, bag, bag_of
+from tests.lake import at_once, bag, bag_of, jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,6 +65,26 @@ def test_a_repeated_attempt_is_void_and_said_to_be(spark: SparkSession, path: st
     assert e.value.code == "REPEATED_ATTEMPT"
     assert held(spark, path) == before
     assert next(table.history(spark, path)).version == 2
+
+
+def test_appending_to_a_table_that_is_there_is_one_job_and_the_log_names_the_attempt(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Delta's writer would compute the state of the table to look the attempt up."""
+    path = str(tmp_path / "t")
+    for attempt in ("one", "two"):
+        before = jobs(spark)
+        table.append(rows(spark, (1, 1), block=attempt), path, attempt, {}, partition_by=["_block"])
+    assert jobs(spark) == before + 1
+    assert [c.series for c in table.history(spark, path)] == [("two", 1), ("one", 1)]
+
+
+def test_a_delivery_that_follows_the_last_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    for number in (1, 2):
+        before = jobs(spark)
+        deliver(spark, path, number, new_attempt())
+    assert jobs(spark) == before + 1
 
 
 def test_weights_are_not_made_up_where_delta_kept_no_statistics(spark: SparkSession, tmp_path: Path) -> None:

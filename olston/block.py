@@ -37,6 +37,11 @@ def is_delta(kind: Kind) -> bool:
     return kind != BASE
 
 
+def laid(key: tuple[object, ...]) -> tuple[object, ...]:
+    """The vertex of the base `key` made by laying a delta over another one."""
+    return (*key, "laid over")
+
+
 def fits(kind: Kind, wanted: Kind) -> bool:
     """Whether an operand of `kind` may stand where `wanted` is read: a `Δ` operand also takes a `Δ⁺`."""
     return kind == wanted or (kind == MONOTONE and wanted == DELTA)
@@ -48,10 +53,11 @@ class Block:
     `source` is `None` for bases. `relaxed` says whether the *content* stays right when the block is
     applied to a base that differs where the block does not advance; see `olston.operators.signature`.
     `rows` is exact once committed, an estimate while planned; `overlay` is what reading a base costs beyond reading
-    its rows, in rows (see `olston.content`).
+    its rows, in rows (see `olston.content`). `vertex` is the block in a search: two ways to make one base, laid over
+    another or written whole, are two vertices, since reading what they make costs differently.
     """
 
-    __slots__ = ("channel", "id", "key", "kind", "overlay", "relaxed", "rows", "source", "target")
+    __slots__ = ("channel", "id", "key", "kind", "overlay", "relaxed", "rows", "source", "target", "vertex")
 
     def __init__(
         self,
@@ -67,6 +73,7 @@ class Block:
         self.channel, self.kind, self.target, self.source = channel, kind, target, source
         self.rows, self.relaxed, self.id, self.overlay = rows, relaxed, id, overlay
         self.key = (channel, kind, source, target)
+        self.vertex: tuple[object, ...] = self.key
         fault = self._fault()
         if fault:
             raise BlockError(f"{self.channel or '(no channel)'}: block {self}: {fault}")
@@ -81,7 +88,7 @@ class Block:
     ) -> Block:
         """A block that the planner derived from others by a signature: sound by construction, so not checked again."""
         made = cls.__new__(cls)
-        made.channel, made.kind, made.source, made.target = made.key = key
+        made.channel, made.kind, made.source, made.target = made.key = made.vertex = key
         made.rows, made.relaxed, made.id, made.overlay = rows, relaxed, "", overlay
         return made
 

@@ -147,7 +147,7 @@ class Alternatives:
         self._settled = _Unsettled()
         self.cut_short = False
         for block in existing:
-            self._offer(("existing", block.key), 0.0, ["existing"], block.key, block)
+            self._offer(("existing", block.vertex), 0.0, ["existing"], block.vertex, block)
 
     def below(self, upper: float, limit: int) -> Graph | None:
         """The actions that a plan no dearer than `upper` can need; `None` if there is no such plan."""
@@ -175,12 +175,12 @@ class Alternatives:
         self._settled.add(entry)
         output = self._due.get(block.channel)
         if output is not None and next(self._bounds.stale(output, block.target), None) is None:
-            self._offer(("satisfies", block.key), 0.0, [block.key], block.channel)
+            self._offer(("satisfies", block.vertex), 0.0, [block.vertex], block.channel)
         for made in self._block_gen(entry, self._settled):
-            needs = [operand.block.key for operand in made.operands]
+            needs = [operand.block.vertex for operand in made.operands]
             # a chain is no invocation, so no bit tells it apart
-            way = (*needs, made.block.key) if made.made_by is None else made.made_by.bit
-            self._offer(way, made.cost, needs, made.block.key, made.block, made.made_by)
+            way = (*needs, made.block.vertex) if made.made_by is None else made.made_by.bit
+            self._offer(way, made.cost, needs, made.block.vertex, made.block, made.made_by)
 
     def _offer(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from olston.block import BASE, DELTA, MONOTONE, Block, is_delta
+from olston.block import BASE, DELTA, MONOTONE, Block, is_delta, laid
 from olston.content import laid_over
 from olston.operators.signature import Link, Reads, Relaxed
 from olston.provenance import Provenance
@@ -120,8 +120,9 @@ class Candidates:
             kind = MONOTONE
         start = source if delta else None
         keys = [(channel, kind, start, target) for channel in variant.outputs]
+        vertices: Sequence[tuple[object, ...]] = [laid(keys[0])] if variant.lays_over else keys
         done = settled.keys
-        if keys[0] in done and all(key in done for key in keys):
+        if vertices[0] in done and all(vertex in done for vertex in vertices):
             return
         plan, total = self._ledger.join(operands)
         blocks = tuple([e.block for e in operands])
@@ -129,7 +130,7 @@ class Candidates:
         relaxed = not delta or len(target) == 1 or may_relax(signature.relaxed, blocks)
         results = tuple([Block.planned(key, size, relaxed) for key, size in zip(keys, rows, strict=True)])
         if variant.lays_over:
-            results[0].overlay = laid_over(*blocks)
+            results[0].overlay, results[0].vertex = laid_over(*blocks), vertices[0]
         made_by = None
         if variant.listed:
             made_by = self._ledger.invocation(variant, blocks, results, cost)
@@ -137,7 +138,7 @@ class Candidates:
                 return
             plan, total = plan | made_by.bit, total + self._ledger.charge(made_by)
         for result in results:
-            if result.channel in self._within and result.key not in done:
+            if result.channel in self._within and result.vertex not in done:
                 found.append(Entry(result, plan, total, made_by, operands))
 
     def _together(self, channels: Sequence[str], parts: Sequence[Provenance]) -> bool:

@@ -63,7 +63,7 @@ class Ledger:
         """The one invocation of `operator` on `operands`."""
         key: tuple[object, ...] = ()
         if self.remember:
-            key = (id(operator), *[b.key for b in operands])
+            key = (id(operator), *[b.vertex for b in operands])
             known = self._known.get(key)
             if known is not None:
                 return known

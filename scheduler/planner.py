@@ -28,10 +28,10 @@ class Queue:
 
     def offer(self, entry: Entry) -> None:
         """Insert `entry`, unless its block is queued with a plan that is no dearer."""
-        key = entry.block.key
-        queued = self._best.get(key)
+        vertex = entry.block.vertex
+        queued = self._best.get(vertex)
         if queued is None or entry.cost < queued.cost:
-            self._best[key] = entry
+            self._best[vertex] = entry
             self._offers += 1
             heappush(self._heap, (entry.cost, self._offers, entry))
 
@@ -39,8 +39,8 @@ class Queue:
         """Remove and return the cheapest entry; the earliest offered among equals."""
         while True:
             _, _, entry = heappop(self._heap)
-            if self._best.get(entry.block.key) is entry:
-                del self._best[entry.block.key]
+            if self._best.get(entry.block.vertex) is entry:
+                del self._best[entry.block.vertex]
                 return entry
 
 
@@ -57,7 +57,7 @@ def search(
     optimized = Settled()
     while queue:
         entry = queue.poll()
-        if not admits(entry):
+        if entry.block.vertex in optimized.keys or not admits(entry):
             continue
         optimized.add(entry)
         if finished(entry):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Sequence
 
-from olston.block import BASE, DELTA, MONOTONE, Kind
+from olston.block import BASE, DELTA, MONOTONE, Kind, laid
 from olston.provenance import Provenance
 from olston.scheduler.plan import Entry
 
@@ -17,8 +17,9 @@ class Settled:
 
     def __init__(self) -> None:
         self.entries: dict[tuple[object, ...], Entry] = {}
-        self.keys: Container[tuple[object, ...]] = self.entries
-        """The keys of the blocks that need not be made any more."""
+        self._reached: set[tuple[object, ...]] = set()
+        self.keys: Container[tuple[object, ...]] = self._reached
+        """The vertices that need not be reached any more."""
         self._of: defaultdict[tuple[str, Kind], list[Entry]] = defaultdict(list)
         self._starting: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
         self._ending: defaultdict[tuple[str, Kind, Provenance], list[Entry]] = defaultdict(list)
@@ -26,7 +27,9 @@ class Settled:
     def add(self, entry: Entry) -> None:
         block = entry.block
         channel, source, target = block.channel, block.source, block.target
-        self.entries[block.key] = entry
+        self.entries[block.vertex] = entry
+        # what was written whole is no dearer to read than what is laid over another base
+        self._reached.update((block.vertex, laid(block.key)) if block.is_base else (block.vertex,))
         # a Δ operand also takes a Δ⁺
         for kind in (DELTA, MONOTONE) if block.kind == MONOTONE else (block.kind,):
             self._of[channel, kind].append(entry)

@@ -10,17 +10,17 @@ out with the others free. What is cheaper is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from olston.block import Block
+from olston.block import Block, laid
 from olston.scheduler.alternatives import Alternatives, BlockGen
 from olston.scheduler.candidates import Candidates
 from olston.scheduler.cheapest import Cheapest
 from olston.scheduler.delivery import Deliveries
 from olston.scheduler.network import Recompute, Variant
-from olston.scheduler.plan import NO_STEPS, Entry, Ledger, Plan
+from olston.scheduler.plan import NO_STEPS, Entry, Invocation, Ledger, Plan
 from olston.scheduler.planner import search
 from olston.scheduler.problem import Problem
 from olston.scheduler.prune import Prunings
@@ -129,11 +129,17 @@ class Solver:
             else:
                 return best
 
-    def _search(self, free: Plan = NO_STEPS, banned: Plan = NO_STEPS, upper: float = inf) -> Solution | None:
+    def _search(
+        self,
+        free: Plan = NO_STEPS,
+        banned: Plan = NO_STEPS,
+        upper: float = inf,
+        avoided: frozenset[tuple[object, ...]] = frozenset(),
+    ) -> Solution | None:
         """One run of Algorithm 1, up to the cost `upper`, with the invocations in `free` free of charge and without
-        those in `banned`."""
+        those in `banned` and the vertices in `avoided`."""
         self._ledger.free = free
-        deliveries, existing, block_gen, admits = self._start(banned)
+        deliveries, existing, block_gen, admits = self._start(banned, avoided=avoided)
         left = LIMIT
 
         def enough(entry: Entry) -> bool:
@@ -148,10 +154,13 @@ class Solver:
         plan = NO_STEPS
         for entry in deliveries.goals.values():
             plan |= entry.plan
+        in_vain = laid_in_vain(self._ledger.steps(plan))
+        if in_vain:
+            return self._search(free, banned, upper, avoided | in_vain)
         return Solution(self._ledger, plan, self._ledger.cost(plan), deliveries.goals, deliveries)
 
     def _start(
-        self, banned: Plan, most: int = GENERATED
+        self, banned: Plan, most: int = GENERATED, avoided: frozenset[tuple[object, ...]] = frozenset()
     ) -> tuple[Deliveries, list[Block], BlockGen, Callable[[Entry], bool]]:
         problem, self._left = self._problem, most
         pruning = self._prunings.start(problem, self._due, self._bounds, self._within)
@@ -164,11 +173,19 @@ class Solver:
                 self._left -= 1
                 if self._left < 0:
                     return
+                if avoided and made.block.vertex in avoided:
+                    continue
                 if pruning.generates(made) and not (made.made_by is not None and made.made_by.bit & banned):
                     yield made
             yield from deliveries(entry, settled)
 
         return deliveries, [*pruning.existing(), *deliveries.held()], block_gen, pruning.selects
+
+
+def laid_in_vain(steps: Iterable[Invocation]) -> frozenset[tuple[object, ...]]:
+    """The bases that are laid over another although the plan also writes them whole, which serves all their readers."""
+    made = {block.vertex for step in steps for block in step.results}
+    return frozenset(v for v in map(laid, made) if v in made)
 
 
 def cheaper(best: Solution, other: Solution | None) -> Solution:

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from olston.block import BASE, DELTA, Block
+from olston.content import LOOKED_UP, PART
 from olston.scheduler.decide import Decision, decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.problem import Problem
 from olston.scheduler.problem_file import load
-from tests.scheduler.cases import JOIN, MAP, at, base, channel, delta, operator, output, problem, stale
+from tests.scheduler.cases import JOIN, MAP, Case, at, base, channel, delta, operator, output, problem, stale
 from tests.scheduler.random_problems import random_case
 
 AB: dict[str, list[float]] = {"a": [0, 5], "b": [0, 6]}
@@ -197,3 +198,46 @@ def test_where_an_unpruned_search_is_given_up_the_prunings_may_still_find_the_wa
     rescued = [d for c in cases if (d := decide(load(c), ())).rung is not None and d.rung.prunings.sections]
     assert rescued
     assert all(d.feasible for d in rescued)
+
+
+def overlaid(per_overlay: float, *, read: float = 0.0) -> Problem:
+    """c is computed anew for 10, or laid over the old one for 2, which makes handing it over dearer.
+
+    With `read`, d reads c too: for 1, and that much per row of overlay.
+    """
+    apply: Case = {"name": "c.BΔB", "kinds": ["B", "D"], "writes": "B", "lays_over": True, "size": [1.0, 1.0]}
+    laid = channel("c", "a") | {"converters": [apply | {"cost": {"fixed": 0.0, "per_operand": [0.0, 0.0]}}]}
+    way = {"fixed": 1.0, "per_row": 0.0, "per_overlay": per_overlay}
+    to_c = output("c", 0, accepts="B") | {"delivery": {"B": [way]}}
+    parts = [laid, *MAP[1:], to_c, stale("c", 0), base("a", 0), base("a", 5), delta("a", [0], [5]), base("c", 0)]
+    if read:
+        reading = operator("d.b", {"c": "B"}, "d", "B")
+        reading["cost"]["per_overlay"] = read
+        parts += [channel("d", "a"), reading, output("d", 0, accepts="B"), stale("d", 0)]
+    return problem(7, {"a": [0, 5]}, *parts)
+
+
+OVERLAY = LOOKED_UP + PART + 2
+"""What reading the c of `overlaid` costs beyond its rows: changes of one row are looked up in one row."""
+
+
+@pytest.mark.parametrize("replan", [True, False])
+def test_a_base_that_is_cheap_to_lay_over_another_does_not_hide_the_one_that_is_cheap_to_read(replan: bool) -> None:
+    onward, anew = decide(overlaid(7 / OVERLAY), replan=replan), decide(overlaid(9 / OVERLAY), replan=replan)
+    assert [str(s.operator) for s in onward.work] == ["map.i", "c.BΔB"]
+    assert onward.cost == pytest.approx(2 + 1 + 7)
+    assert [str(s.operator) for s in anew.work] == ["map.b"]
+    assert anew.cost == 10 + 1
+
+
+@pytest.mark.parametrize("replan", [True, False])
+def test_a_base_is_made_once_although_its_readers_would_each_choose_another_way(replan: bool) -> None:
+    # for the consumer of c alone computing anew pays, for d laying over; together everything reads what was made anew
+    decision = decide(overlaid(20 / OVERLAY, read=3 / OVERLAY), replan=replan)
+    assert sorted(str(s.operator) for s in decision.work) == ["d.b", "map.b"]
+    assert decision.cost == 10 + 1 + 1
+
+
+def test_what_each_reader_pays_for_an_overlay_adds_up() -> None:
+    assert decide(overlaid(5 / OVERLAY, read=1 / OVERLAY)).cost == pytest.approx(2 + (1 + 5) + (1 + 1))
+    assert decide(overlaid(5 / OVERLAY, read=5 / OVERLAY)).cost == 10 + 1 + 1, "5 and 5 are more than the 8 saved"

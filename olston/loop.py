@@ -81,15 +81,13 @@ class Loop:
                 self.woken.clear()
 
     def turn(self) -> bool:
-        """Handle all that happened, then do what follows from it; whether there was anything."""
+        """Handle what has happened, then do what follows from it; whether there was anything."""
         now = self._clock()
         if self.next is not None and self.next <= now:
             self.next = None
             with self._catalog.transaction() as db:
                 events.happen(db, self._name, events.DEADLINE, {}, now)
-        handled = False
-        while self._handle_pending():
-            handled = True
+        handled = self._handle_pending()
         if self._execution is not None and self._execution.lost is not None:
             raise CatalogError(
                 f"catalog {self._catalog.url}: could not be told how a step ended: {self._execution.lost} "

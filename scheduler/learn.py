@@ -9,8 +9,9 @@ taken to be cheap only because all others were found to be dear. Selectivities a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import fields, replace
 from math import exp, log
+from operator import attrgetter
 from typing import TypeAlias
 
 from olston.operators.estimate import Statistics
@@ -36,8 +37,9 @@ Recorded: TypeAlias = Mapping[Key, Sequence[tuple[str, Outcome]]]
 
 _OfWidget: TypeAlias = tuple[dict[Key, dict[str, float]], Statistics | None]
 _RATES = tuple(f.name for f in fields(Rates))
-_MARK = "0"  # the machine is judged anew at about every sixteenth attempt, or every outcome would change all rates
-_SETTLED = 16  # outcomes from which on that holds
+_each = attrgetter(*_RATES)
+_MARK = ("0", "8")  # the machine is judged anew at about every eighth attempt, or every one would change all rates
+_SETTLED = 16  # attempts from which on that holds
 
 
 def _precision(start: float, row: float, correlation: float) -> Matrix:
@@ -79,9 +81,11 @@ class Learner:
 
     def _machine(self, recent: Recorded) -> Rates:
         """The priors as this machine has them, from a few outcomes of every variant, the newest."""
-        few = sorted((pair for outcomes in recent.values() for pair in outcomes[-OF_EACH:]), key=lambda pair: pair[0])
-        marks = [i for i, (at, _) in enumerate(few) if at.endswith(_MARK)]
-        newest = few[: marks[-1] + 1 if marks and len(few) > _SETTLED else len(few)][-OF_ALL:]
+        moments = {at for outcomes in recent.values() for at, _ in outcomes}
+        marks = [at for at in moments if at.endswith(_MARK)]
+        until = max(marks if marks and len(moments) > _SETTLED else moments)
+        before = ([pair for pair in outcomes if pair[0] <= until] for outcomes in recent.values())
+        newest = sorted((pair for own in before for pair in own[-OF_EACH:]), key=lambda pair: pair[0])[-OF_ALL:]
         prior = self._prior.default
         factors = _factors(prior, [(1.0, o) for _, o in newest], _MACHINE)
         return scaled(prior, factors)
@@ -117,12 +121,12 @@ def learn(recorded: Recorded, prior: CostModel, operators: Mapping[Key, Operator
 
 def scaled(rates: Rates, factors: Sequence[float]) -> Rates:
     """`rates` times what `factors` are the logarithms of."""
-    return Rates(*[max(r, LEAST) * exp(u) for r, u in zip(astuple(rates), factors, strict=True)])
+    return Rates(*[max(r, LEAST) * exp(u) for r, u in zip(_each(rates), factors, strict=True)])
 
 
 def _factors(belief: Rates, outcomes: Iterable[tuple[float, Outcome]], precision: Matrix) -> Vector:
     """The logarithms of what multiplies the rates believed in."""
-    rates = [max(r, LEAST) for r in astuple(belief)]
+    rates = [max(r, LEAST) for r in _each(belief)]
     parts, seen = list[Vector](), list[tuple[float, float]]()
     for weight, o in outcomes:
         w = o.work
@@ -160,7 +164,7 @@ def _by_widget(recent: Recorded) -> dict[str, dict[Key, Sequence[tuple[str, Outc
 
 
 def _named(rates: Rates) -> dict[str, float]:
-    return dict(zip(_RATES, astuple(rates), strict=True))
+    return dict(zip(_RATES, _each(rates), strict=True))
 
 
 def _fits(operator: Operator, outcome: Outcome) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 from olston.cli import main
 from olston.cli.settings import settings
 
+ROOT = Path(__file__).parents[2]
+
 
 class Reader:
     """Runs the blocks of one page in order: Python in one namespace, commands in one shell.
@@ -36,7 +38,7 @@ class Reader:
         """What a command says on standard output, and errors; progress is left out."""
         olston = re.fullmatch(r"olston (.+?)(; echo \$\?)?", line)
         if olston is not None:
-            said, code = self._olston(shlex.split(olston[1]))
+            said, code = self._olston([_in_the_repository(word) for word in shlex.split(olston[1])])
             return said + (f"{code}\n" if olston[2] else "")
         if line.startswith("cd "):
             self._here = (self._here / line[3:]).resolve()
@@ -57,3 +59,8 @@ class Reader:
             workflow.write_text(workflow.read_text().replace('files="', f'files="{workflow.parent}/'))
         errors = [line for line in err.getvalue().splitlines() if line.startswith(("error:", "  also:"))]
         return out.getvalue() + "".join(f"{line}\n" for line in errors), code
+
+
+def _in_the_repository(word: str) -> str:
+    """Files of the tests are named from the root of the repository."""
+    return str(ROOT / word) if word.startswith("tests/") else word

@@ -30,6 +30,7 @@ WITHOUT_SPARK = {
     "concepts/time-and-consistency.md",
     "concepts/blocks.md",
     "concepts/scheduling-model.md",
+    "reference/problem-files.md",
     "simulator.md",
 }
 SHORT = {"tutorial.md", *WITHOUT_SPARK} - {"simulator.md"}

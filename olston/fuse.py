@@ -1,8 +1,8 @@
 """Which results of a plan are not written: those that are made inside the job of the only step that reads them.
 
 A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
-file of its own; what is made for a consumer and read by nobody else is written once, into the published table
-(DESIGN 4).
+file of its own; nor does a strong delta made from a weak one, which is kept and says the same. What is made for a
+consumer and read by nobody else is written once, into the published table (DESIGN 4).
 Everything else a plan makes is written, since the next plan may stand on it.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from olston.block import BASE, MONOTONE, Block, is_strong
+from olston.block import BASE, DELTA, MONOTONE, Block, is_strong
 from olston.operators.aggregate import BatchAggregate, IncrementAggregate
+from olston.operators.convert import Strengthen
 from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
-from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
+from olston.operators.map import BatchMap, IncrementalMap, Project, ReplaceMap
 from olston.operators.operator import Operator
 from olston.operators.union import AnyUnion
 from olston.scheduler.network import Output, Variant
@@ -44,12 +45,13 @@ def unwritten(
         if isinstance(step.operator, Output) or len(step.results) > 1 or len(reading) != 1 or result.channel in written:
             continue
         reader, stateless = reading[0].operator, isinstance(step.operator.operator, _STATELESS)
+        strengthened = isinstance(step.operator.operator, Strengthen)
         if isinstance(reader, Output):
             # a delta with deletions is read several times to be delivered
             made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
             if stateless or made_for_it:
                 found[result.key] = step
-        elif stateless and _reads_once(reader.operator, result):
+        elif (stateless or strengthened) and _reads_once(reader.operator, result):
             found[result.key] = step
     return found
 
@@ -72,7 +74,7 @@ def source_of(block: Block, stored: Callable[[Block], Stored], inline: Mapping[K
 def _reads_once(operator: Operator | None, operand: Block) -> bool:
     """Whether `operator` scans such an operand once: a function twice in one job would cost as much as writing."""
     if isinstance(operator, IncrementalMap | ReplaceMap):
-        return operand.kind != "Δ"
+        return operand.kind != DELTA or isinstance(operator.function, Project)
     if isinstance(operator, AsyncLeftJoin):
         return operator.how == "inner"
     once = (BatchMap, AnyUnion, BatchAggregate, IncrementAggregate, BatchJoin, AsyncRightJoin)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from olston.block import BASE, DELTA, Block, Kind
 from olston.operators import bag
-from olston.operators.columns import DELETED, View, col
+from olston.operators.columns import DELETED, WEIGHT, View, col
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
 from olston.operators.signature import BASES, DELTAS, Reads, Relaxed, Signature
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 class Stateless(Protocol):
@@ -58,6 +58,23 @@ class Call:
         made = self.function(weak.where(f"NOT {DELETED}").drop(DELETED)).withColumn(DELETED, F.lit(False))
         # every key given is superseded, also where the function makes nothing of its rows
         return (bag.union(made, tombstones(weak.select(*map(col, key)).distinct(), made)),)
+
+
+@dataclass(frozen=True)
+class Project:
+    """`columns` of every row of an internal channel, one row for each, so a delta is read once."""
+
+    columns: Callable[[DataFrame], Sequence[Column]]
+    view = View.STORED
+
+    def rows(self, rows: DataFrame) -> tuple[DataFrame, ...]:
+        return (rows.select(*self.columns(rows)),)
+
+    def delta(self, delta: Operand) -> tuple[DataFrame, ...]:
+        return (bag.net(delta.rows.select(*self.columns(delta.rows), col(WEIGHT))),)
+
+    def replacement(self, weak: DataFrame, key: Sequence[str]) -> tuple[DataFrame, ...]:
+        return (weak.select(*self.columns(weak), col(DELETED)),)
 
 
 @dataclass(frozen=True)

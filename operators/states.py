@@ -91,9 +91,9 @@ def states(rows: DataFrame, by: Sequence[str], columns: Columns) -> DataFrame:
     return grouped.select(*[F.coalesce(col(c), F.lit(0)).alias(c) if c in counts else col(c) for c in grouped.columns])
 
 
-def finish(sums: DataFrame, by: Sequence[str], columns: Columns) -> DataFrame:
+def finished(sums: DataFrame, by: Sequence[str], columns: Columns) -> list[Column]:
     """The aggregates that follow from their states; those that were computed as such pass."""
-    return sums.select(*map(col, by), *[_finished(sums, name, a).alias(name) for name, a in columns])
+    return [*map(col, by), *[_finished(sums, name, a).alias(name) for name, a in columns]]
 
 
 def _finished(sums: DataFrame, name: str, aggregation: Aggregation) -> Column:

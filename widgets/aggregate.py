@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from olston.errors import WorkflowError
 from olston.operators.aggregate import BatchAggregate, Groups, IncrementAggregate, TouchedGroupsAggregate
-from olston.operators.columns import ALL, View, col, public
-from olston.operators.map import Call
+from olston.operators.columns import ALL, col, public
+from olston.operators.map import Project
 from olston.operators.operator import Operator
-from olston.operators.states import ALGEBRAIC, DISTRIBUTIVE, Aggregation, finish
+from olston.operators.states import ALGEBRAIC, DISTRIBUTIVE, Aggregation, finished
 from olston.operators.weak import WeakDelta, increment, replace
 from olston.widgets.map import stateless
 from olston.widgets.widget import Makes, Operation, Widget
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Aggregate(Widget):
         if not self._nested:
             return (Operation((source,), (self.name,), self._variants(drifting)),)
         by, columns, sums = self.by, self.columns, f"{self.name}#sums"
-        finished = Call(lambda rows: finish(rows, by, columns), View.STORED)
+        finish = Project(lambda rows: finished(rows, by, columns))
         return (
             Operation((source,), (sums,), self._variants(drifting), role=sums),
-            Operation((sums,), (self.name,), stateless(finished, ())),
+            Operation((sums,), (self.name,), stateless(finish, ())),
         )
 
     def _variants(self, drifting: Collection[str]) -> tuple[Operator, ...]:
@@ -95,7 +95,7 @@ class Distinct(Widget):
         variants = (BatchAggregate(groups), IncrementAggregate(self._weak.kind, groups))
         return (
             Operation((self.inputs[0].name,), (counts,), variants, role=counts),
-            Operation((counts,), (self.name,), stateless(Call(_without_counts, View.STORED), ())),
+            Operation((counts,), (self.name,), stateless(Project(_without_counts), ())),
         )
 
     @property
@@ -103,5 +103,5 @@ class Distinct(Widget):
         return increment(ALL, ("count",))
 
 
-def _without_counts(counts: DataFrame) -> DataFrame:
-    return counts.select(*map(col, public(counts.columns)))
+def _without_counts(counts: DataFrame) -> list[Column]:
+    return [*map(col, public(counts.columns))]

@@ -17,6 +17,7 @@ from olston.operators.columns import View, see
 from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
+from olston.operators.weak import Increment, WeakDelta
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -91,12 +92,29 @@ def run(
 
 def rows(store: Store, session: SparkSession, step: Step) -> tuple[DataFrame, ...]:
     """The rows of the results of `step`, not computed yet."""
-    if isinstance(step.operator, Strengthen) and not step.operator.weak.chains:
-        old, weak = step.operands
-        if isinstance(old, Stored) and isinstance(weak, Stored) and len(weak.content.parts) > 1:
-            contents = old.content, old.content.then(weak.content)
-            return (bag.difference(*[store.read(session, old.block.channel, BASE, c) for c in contents]),)
+    if isinstance(step.operator, Strengthen):
+        made = _strengthened(store, session, step.operator.weak, *step.operands)
+        if made is not None:
+            return (made,)
     return step.operator.run([operand(store, session, o, step.operator.view) for o in step.operands])
+
+
+def _strengthened(
+    store: Store, session: SparkSession, representation: WeakDelta, old: Stored | Inline, weak: Stored | Inline
+) -> DataFrame | None:
+    """What a weak delta comes to where the converter alone would not do, or would do more than it has to."""
+    if not isinstance(old, Stored) or not isinstance(weak, Stored):
+        return None
+    channel, base = old.block.channel, old.content
+    if not representation.chains and len(weak.content.parts) > 1:
+        both = (base, base.then(weak.content))
+        return bag.difference(*[store.read(session, channel, BASE, content) for content in both])
+    if isinstance(representation, Increment) and base.parts and {p.kind for p in base.parts} == {representation.kind}:
+        # of what lies over the base, only the groups of this delta have to be added up
+        over = "; ".join(p.label for p in base.parts[-3:])
+        changes = store.operand(session, channel, weak.block.kind, weak.content)
+        return representation.strengthened(store.pieces(session, channel, base), changes, among=over)
+    return None
 
 
 def operand(store: Store, session: SparkSession, source: Stored | Inline, view: View) -> Operand:

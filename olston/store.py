@@ -90,6 +90,11 @@ class Store:
         known = MONOTONE if kind == DELTA and content.monotone else kind
         return Operand(rows, known, content.bytes, "; ".join(p.label for p in content.parts[-3:]))
 
+    def pieces(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
+        """The rows of a base and of all that lies over it, which has the columns of the channel, side by side."""
+        over = self._parts(session, channel, content.parts).drop(BLOCK)
+        return bag.union(self._anchor(session, channel, content.anchor), over)
+
     def write_base(self, channel: str, rows: DataFrame, attempt: str, metadata: Mapping[str, Any]) -> Content:
         """Write `rows` as an anchor of `channel`."""
         name = f"{self.place(channel)}/anchors/{attempt}"

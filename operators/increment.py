@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 VALUES = f"{PREFIX}n_"
 """Prefix of the number of values behind a sum."""
 _BEFORE = f"{PREFIX}before"
-"""The amounts that a group had."""
+"""The amounts that a group had; prefix of each of them."""
 
 
 def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> DataFrame:
@@ -28,17 +28,10 @@ def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> D
     With `label` they are a base's: a sum without values is null, and it is an error of the delta called `label` if a
     group ends with fewer rows than none.
     """
-    from pyspark.sql import functions as F
-
     of, amounts = key_columns(key, rows.columns), _amounts(rows, key)
-    types = {f.name: f.dataType for f in rows.schema.fields}
-    kept = [_BEFORE] if _BEFORE in rows.columns else []
-    added = rows.groupBy(*map(col, of)).agg(
-        *[F.sum(col(c)).cast(types[c]).alias(c) for c in amounts], *[F.max(c).alias(c) for c in kept]
-    )
-    if not of:  # the only group is there even if nothing came
-        added = added.select(*[F.coalesce(col(c), F.lit(0).cast(types[c])).alias(c) for c in amounts], *kept)
-    return added.select(*[_shown(c, added, label) if label else col(c) for c in rows.columns])
+    added = _added(rows, of, amounts)
+    shown = set(amounts) if label else set()
+    return added.select(*[_shown(c, amounts, label=label) if c in shown else col(c) for c in rows.columns])
 
 
 def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
@@ -48,20 +41,31 @@ def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, 
     return bag.union(anti(base, weak, of, small), _living(total(bag.union(touched, weak), key, label=label), key))
 
 
-def strengthen(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
-    """`c^{δΔ}`: the old groups deleted, the new ones added, netted. Reads the base once."""
+def strengthen(
+    base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str, among: str = ""
+) -> DataFrame:
+    """`c^{δΔ}`: the old groups deleted, the new ones added, netted.
+
+    Reads the base once. Its rows may have increments among them that are not added up yet; `among` is how errors call
+    those.
+    """
     from pyspark.sql import functions as F
 
     of, amounts = key_columns(key, base.columns), _amounts(base, key)
-    amount = F.struct(*map(col, amounts))
-    old = semi(base, weak, of, small).withColumn(_BEFORE, amount)
-    new = weak.withColumn(_BEFORE, F.lit(None).cast(old.schema[_BEFORE].dataType))
-    changed = total(bag.union(old, new), key, label=label).where(~amount.eqNullSafe(col(_BEFORE)))
+    had = [_BEFORE + c for c in amounts]
+    old = semi(base, weak, of, small).select(*map(col, [*of, *amounts]), *[col(c).alias(_BEFORE + c) for c in amounts])
+    nothing = [F.lit(None).cast(old.schema[c].dataType).alias(c) for c in had]
+    new = weak.select(*map(col, [*of, *amounts]), *nothing)
+    added = _added(bag.union(old, new), of, [*amounts, *had])
+    after = F.struct(*[_shown(c, amounts, label=label) for c in amounts])
+    before = F.struct(*[_shown(c, amounts, prefix=_BEFORE, label=among) for c in amounts])
     lives = col(ROWS) != 0 if key else F.lit(True)
+    lived = F.coalesce(col(_BEFORE + ROWS) != 0, F.lit(False)) if key else F.lit(True)
     ends = F.array(
-        F.struct(F.lit(1).cast("bigint").alias(WEIGHT), F.when(lives, amount).alias(_BEFORE)),
-        F.struct(F.lit(-1).cast("bigint").alias(WEIGHT), col(_BEFORE).alias(_BEFORE)),
+        F.struct(F.lit(1).cast("bigint").alias(WEIGHT), F.when(lives, after).alias(_BEFORE)),
+        F.struct(F.lit(-1).cast("bigint").alias(WEIGHT), F.when(lived, before).alias(_BEFORE)),
     )
+    changed = added.where(~(lived & after.eqNullSafe(before)))
     end = changed.select(*map(col, of), F.inline(ends)).where(col(_BEFORE).isNotNull())
     columns = [col(_BEFORE).getField(c).alias(c) if c in amounts else col(c) for c in base.columns]
     return end.select(*columns, col(WEIGHT))
@@ -80,20 +84,33 @@ def weaken(delta: DataFrame, key: Sequence[str]) -> DataFrame:
     return total(negated, key)
 
 
-def _amounts(rows: DataFrame, key: Sequence[str]) -> list[str]:
-    of = key_columns(key, rows.columns)
-    return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in (*of, _BEFORE)]
-
-
-def _shown(name: str, added: DataFrame, label: str) -> Column:
+def _added(rows: DataFrame, of: Sequence[str], amounts: Sequence[str]) -> DataFrame:
     from pyspark.sql import functions as F
 
-    if VALUES + name in added.columns:
-        return F.when(col(VALUES + name) != 0, col(name)).alias(name)
-    if name == ROWS:
+    types = {f.name: f.dataType for f in rows.schema.fields}
+    added = rows.groupBy(*map(col, of)).agg(*[F.sum(col(c)).cast(types[c]).alias(c) for c in amounts])
+    if of:
+        return added
+    # the only group is there even if nothing came
+    return added.select(*[F.coalesce(col(c), F.lit(0).cast(types[c])).alias(c) for c in amounts])
+
+
+def _amounts(rows: DataFrame, key: Sequence[str]) -> list[str]:
+    of = key_columns(key, rows.columns)
+    return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in of]
+
+
+def _shown(name: str, amounts: Sequence[str], *, prefix: str = "", label: str | None = None) -> Column:
+    """An amount as bases have it; with `label` it is an error of what is called so if a group has too few rows."""
+    from pyspark.sql import functions as F
+
+    amount = col(prefix + name)
+    if VALUES + name in amounts:
+        return F.when(col(prefix + VALUES + name) != 0, amount).alias(name)
+    if name == ROWS and label:
         text = f"[{bag.MISSING}] {label} takes more rows from a group than it has"
-        return F.when(col(ROWS) < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(col(ROWS)).alias(ROWS)
-    return col(name)
+        return F.when(amount < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(amount).alias(ROWS)
+    return amount.alias(name)
 
 
 def _living(groups: DataFrame, key: Sequence[str]) -> DataFrame:

@@ -185,8 +185,9 @@ class Increment(WeakDelta):
     def applied(self, base: DataFrame, weak: Operand) -> DataFrame:
         return increments.apply(base, weak.rows, self.key, small=weak.small, label=weak.label)
 
-    def strengthened(self, base: DataFrame, weak: Operand) -> DataFrame:
-        return increments.strengthen(base, weak.rows, self.key, small=weak.small, label=weak.label)
+    def strengthened(self, base: DataFrame, weak: Operand, *, among: str = "") -> DataFrame:
+        """With `among`, the rows of `base` have increments among them, called so, that are not added up yet."""
+        return increments.strengthen(base, weak.rows, self.key, small=weak.small, label=weak.label, among=among)
 
     def chained(self, chain: DataFrame) -> DataFrame | None:
         return increments.total(chain.drop(PART), self.key)

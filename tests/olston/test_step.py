@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import olston as ol
 from olston import table
 from olston.attempt import is_attempt, new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block, weak
-from olston.errors import SchemaError
+from olston.errors import BlockError, SchemaError
 from olston.provenance import Provenance
 from olston.step import Inline, Stored, run
 from tests.derivation import sets
@@ -36,7 +37,7 @@ def workflow() -> ol.Workflow:
     doubled = pages.map("doubled", lambda df: df.selectExpr("url", "site", "n * 2 AS n"))
     pages.split({"many": "n > 1"}, rest="few")
     pages.map("fickle", fickle)
-    doubled.aggregate("counts", by="site", n=ol.sum("n"))
+    doubled.aggregate("counts", by="site", n=ol.sum("n")).map("listed", lambda df: df)
     doubled.join("ranked", sites, on="site")
     pages.union("both", doubled)
     pages.filter("ones", "n = 1").extract("newest", lambda df: df, key="url")
@@ -167,6 +168,41 @@ def test_columns_that_help_olston_are_stored_and_not_shown(lake: Lake, doubled: 
     stored = lake.store.read(lake.session, "counts", BASE, base.content)
     assert bag_of(stored.select("site", "n", "__n_n", "__rows")) == bag(("a", 6, 2, 2), ("b", 4, 2, 2))
     assert lake.rows(base) == bag(("a", 6), ("b", 4))
+
+
+def increment_of(lake: Lake, at: int, *rows: Any) -> Stored:
+    """What `counts` gains by rows of pages that come and go."""
+    delta = lake.run("doubled.incremental", [lake.arrive("pages", rows, at, at - 1, "delta")], T(at), T(at - 1))
+    return lake.run("counts.increment", [delta], T(at), T(at - 1))
+
+
+def test_increments_that_lie_over_a_base_are_added_up_only_where_the_next_one_changes_it(lake: Lake) -> None:
+    first = increment_of(lake, 1, ("1", "a", 1, 1), ("2", "b", 1, 1), ("3", None, None, 1), ("4", "e", 1, 1))
+    waves = [
+        increment_of(lake, 2, ("2", "b", 1, -1), ("5", "c", 2, 1), ("6", None, 4, 1)),
+        increment_of(lake, 3, ("7", "b", 5, 1), ("5", "c", 2, -1), ("6", None, 4, -1)),
+        increment_of(
+            lake, 4, ("8", "c", 6, 1), ("7", "b", 5, -1), ("1", "a", 1, -1), ("9", "a", 1, 1), ("0", "d", 1, 1)
+        ),
+    ]
+    base = lake.apply(lake.nothing("counts"), first)
+    anchor = lake.store.fold(lake.session, "counts", base.content, new_attempt(), {})
+    for old in (base, Stored(base.block, anchor)):
+        for at, wave in enumerate(waves, 2):
+            new = lake.apply(old, wave)
+            made = lake.run(f"counts.c.{wave.block.kind}Δ", [old, wave], T(at), T(at - 1))
+            change = lake.rows(new)
+            change.subtract(lake.rows(old))
+            assert lake.rows(made) == Counter({row: n for row, n in change.items() if n})
+            old = new
+        assert lake.rows(old) == bag(("a", 2), ("c", 12), ("d", 2), ("e", 2), (None, None))
+
+
+def test_an_increment_that_takes_too_much_is_named_also_if_a_later_one_gives_it_back(lake: Lake) -> None:
+    base = lake.apply(lake.nothing("counts"), increment_of(lake, 1, ("1", "a", 1, 1)))
+    too_much, back = increment_of(lake, 2, ("1", "a", 1, -2)), increment_of(lake, 3, ("1", "a", 1, 2))
+    with pytest.raises(BlockError, match=r"▷ ⟨\{2\}⟩\), made by counts.increment takes more rows"):
+        lake.run(f"counts.c.{back.block.kind}Δ", [lake.apply(base, too_much), back], T(3), T(2))
 
 
 def test_a_difference_is_computed_where_what_is_taken_back_would_not_say_when_it_arrived(

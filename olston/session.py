@@ -7,6 +7,7 @@ a session of somebody else's will do; `clone` gives a thread settings of its own
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -85,6 +86,7 @@ def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> 
         except SparkError:
             session.stop()
             raise
+        _say_errors_once()
         return session
 
 
@@ -151,6 +153,14 @@ def check(session: SparkSession) -> None:
             f"{name}: has the settings of Delta, but no class {' and no class '.join(absent)}; start a new process "
             f"with spark.jars.packages={','.join(map(str, jars.needed()))}, or with olston.session.start."
         )
+
+
+def _say_errors_once() -> None:
+    """Exceptions are for who called; pyspark would also print those that say which query failed, as JSON."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _settings(given: Mapping[str, str], app: str) -> dict[str, str]:

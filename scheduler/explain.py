@@ -64,7 +64,7 @@ class Alternative:
         if abs(dearer) <= 1e-9 * (1 + self.cost):
             return "no cheaper"
         if dearer > 0:
-            return f"dearer by {dearer:.6g}"
+            return f"dearer by {dearer:.3g}"
         return (
             f"cheaper by {-dearer:.6g} now, but passed over by a pruning, a policy or a step shared with other outputs"
         )

@@ -1,6 +1,6 @@
 """Two weeks of search preprocessing on real Spark and Delta, and what that saved against recomputing.
 
-Time is simulated, work is not: every wave arrives, is planned for and carried out, and after every crawl a plain
+Time is simulated, work is not: every wave arrives, is planned for and carried out, and after every other crawl a plain
 PySpark job computes the same output from all there is, for the comparison.
 """
 
@@ -57,7 +57,8 @@ def tell(folder: str, spark: SparkSession | Mapping[str, str] | None = None, siz
             if "pages" in wave.rows:
                 clock.advance("1 minute")
                 story.keep()
-                story.recompute()
+                if len(story.spent.refreshing) % 2:  # the first and the last among them
+                    story.recompute()
         story.compare()
     _conclude(story.spent, time.perf_counter() - began)
     return story.spent
@@ -93,13 +94,14 @@ class _Story:
             for step, _, seconds in report.steps:
                 console.print(f"✓ {step}  {seconds:.1f} s", markup=False)
         console.print(_reflected(self._engine))
+        console.print(f"  olston took {took[0]:.1f} s")
 
     def recompute(self) -> None:
         """The same by a plain batch job."""
         with _timed() as took, _busy("for the comparison, everything is computed anew"):
             recompute(self._engine.spark, self._files["pages"], self._files["clicks"], self._recomputed)
         self.spent.recomputing.append(took[0])
-        console.print(f"  olston took {self.spent.refreshing[-1]:.1f} s; recomputing everything takes {took[0]:.1f} s")
+        console.print(f"  recomputing everything takes {took[0]:.1f} s")
 
     def compare(self) -> None:
         """The output beside the last batch result, which was made of the same snapshots if it is consistent."""
@@ -170,12 +172,15 @@ def _conclude(spent: Spent, seconds: float) -> None:
     for heading in ("olston", "recomputing"):
         table.add_column(heading, justify="right")
     mine, batch = spent.refreshing, spent.recomputing
+    later, measured = len(mine) - 1, len(batch) - 1
+    anew = later * sum(batch[1:]) / measured
     table.add_row("the first crawl", f"{mine[0]:.1f}", f"{batch[0]:.1f}")
-    table.add_row(f"the {len(mine) - 1} crawls after it", f"{sum(mine[1:]):.1f}", f"{sum(batch[1:]):.1f}")
+    table.add_row(f"the {later} crawls after it", f"{sum(mine[1:]):.1f}", f"{anew:.1f}")
     table.add_row("taking in what arrives", f"{spent.taking:.1f}", "")
     console.print(table)
-    part = sum(mine[1:]) / sum(batch[1:])
-    console.print(f"From the second crawl on, keeping the promises took {part:.0%} of what recomputing took.")
+    console.print(f"Recomputing was measured after {measured} of the {later}; the others are taken to be like these.")
+    part = sum(mine[1:]) / anew
+    console.print(f"From the second crawl on, keeping the promises took {part:.0%} of what recomputing takes.")
     if part > 1:
         console.print("On tables as small as these, starting jobs outweighs what they do.")
     console.print(f"The demo took {seconds:.0f} s.")

@@ -92,6 +92,12 @@ spark = session.start({"spark.master": "local[1]", "spark.driver.extraJavaOption
 assert os.environ == before
 spark.sql("CREATE TABLE managed (a int) USING delta")
 assert spark.table("managed").rdd.isEmpty()
+from pyspark.sql import functions as F
+for wrong in (spark.range(1).select(1 / F.col("id")), spark.sql("SELECT 1 / id FROM range(1)")):
+    try:
+        wrong.collect()
+    except Exception as error:
+        assert "DIVIDE_BY_ZERO" in str(error)
 spark.stop()
 """
 

@@ -181,14 +181,16 @@ class Published:
         self, session: SparkSession, path: str, block: Block, rows: Operand, ways: Sequence[Way], made: table.Numbered
     ) -> Altered:
         if block.kind == BASE:
-            self._overwrite(session, rows.rows, path)
+            self._overwrite(session, rows.rows, path, made)
             return OVERWRITE, None
         if block.kind == MONOTONE or rows.monotone:
             made.append(rows.added())
             return APPEND, None
-        return self._change(session, path, block, rows, ways)
+        return self._change(session, path, block, rows, ways, made)
 
-    def _overwrite(self, session: SparkSession, rows: DataFrame, path: str) -> None:
+    def _overwrite(self, session: SparkSession, rows: DataFrame, path: str, made: table.Numbered) -> None:
+        if made.overwrite(rows):
+            return
         writer = rows.write.format("delta").mode("overwrite").option(table.IN_PLACE, "true").option(*_WHOLE)
         if table.exists(session, path):
             held = session.read.format("delta").load(path).schema
@@ -198,7 +200,9 @@ class Published:
                 writer = writer.option("replaceWhere", "true")
         writer.save(path)
 
-    def _change(self, session: SparkSession, path: str, block: Block, given: Operand, ways: Sequence[Way]) -> Altered:
+    def _change(
+        self, session: SparkSession, path: str, block: Block, given: Operand, ways: Sequence[Way], made: table.Numbered
+    ) -> Altered:
         """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
         if is_strong(block.kind):
@@ -214,16 +218,16 @@ class Published:
             if CHANGING.index(way) >= CHANGING.index(allows):
                 alter.merge(session, path, delta, key, insert=way == UPSERT)
                 return way, allows
-        self._rewrite(session, path, held, delta)
+        self._rewrite(session, path, held, delta, made)
         return REWRITE, allows
 
-    def _rewrite(self, session: SparkSession, path: str, held: DataFrame, delta: Operand) -> None:
+    def _rewrite(self, session: SparkSession, path: str, held: DataFrame, delta: Operand, made: table.Numbered) -> None:
         """Write the table without what changed, of a partitioned one only the partitions that are touched."""
         touched = alter.touched_partitions(session, path, delta)
         before = held if touched is None else held.where(touched)
         changed = bag.apply(before, delta.rows, small=delta.small, label=delta.label)
         if touched is None:
-            self._overwrite(session, changed, path)
+            self._overwrite(session, changed, path, made)
         else:
             changed.write.format("delta").mode("overwrite").option("replaceWhere", touched).save(path)
 

@@ -18,7 +18,7 @@ from olston import filesystem
 from olston.errors import OlstonError, StoreError
 from olston.failure import raise_if_full
 from olston.operators.columns import BLOCK, WEIGHT
-from olston.transaction import Append
+from olston.transaction import Write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,7 +75,7 @@ def append(
     session = rows.sparkSession
     session.conf.unset(_LAST)
     said = json.dumps({_ATTEMPT: attempt, **metadata})
-    begun = Append(session, path)
+    begun = Write(session, path)
     try:
         if begun.takes(rows) and list(partition_by) == [BLOCK] and not _tried(session, path, attempt):
             begun.commit(rows, attempt, 1, said)
@@ -118,11 +118,19 @@ class Numbered:
 
     def append(self, rows: DataFrame) -> None:
         """Add `rows`; makes the table if there is none, in which rows can be changed in place."""
-        begun = Append(self._session, self._path)
+        begun = Write(self._session, self._path)
         if begun.takes(rows) and self._is_next(begun.version):
             begun.commit(rows, self._series, self._number, self._said)
         else:
             rows.write.format("delta").mode("append").option(IN_PLACE, "true").save(self._path)
+
+    def overwrite(self, rows: DataFrame) -> bool:
+        """Put `rows` in the place of all that the table has, unless Delta would have to look for that first."""
+        begun = Write(self._session, self._path)
+        there = begun.listed() if begun.takes(rows) and self._is_next(begun.version) else None
+        if there is not None:
+            begun.commit(rows, self._series, self._number, self._said, there)
+        return there is not None
 
     def _is_next(self, version: int) -> bool:
         """Whether the log up to `version` says that the number before was the last, so that nobody need look it up."""

@@ -1,8 +1,8 @@
-"""An append as one transaction of Delta's, which says in the log that it is a certain number of a series.
+"""Writing as one transaction of Delta's, which says in the log that it is a certain number of a series.
 
 Delta's writer does the same when it is given `txnAppId`, but it computes the state of the whole table first, to see
-which number came last, and that takes twice as long as the append itself. Who appends here has found that out in a
-cheaper way; of two that append the same number at once, Delta still lets only one commit.
+which number came last, and which files there are, and that takes twice as long as writing a few rows. Who writes here
+has found that out in a cheaper way; of two that write the same number at once, Delta still lets only one commit.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _DELTA = "org.apache.spark.sql.delta"
 
 
-class Append:
-    """An append to the table at `path`, begun: `version` is the newest that it knows of, -1 if there is no table.
+class Write:
+    """Writing to the table at `path`, begun: `version` is the newest that it knows of, -1 if there is no table.
 
     The session must not be used by another thread.
     """
@@ -45,18 +45,33 @@ class Append:
         columns = StructType.fromJson(json.loads(self._transaction.metadata().schemaString()))
         return not any(f.metadata for f in columns.fields) and _typed(columns) == _typed(rows.schema)
 
-    def commit(self, rows: DataFrame, series: str, number: int, metadata: str) -> None:
-        """Add `rows`, also if there are none, as `number` of `series`; fails if that was committed meanwhile."""
+    def listed(self) -> Any | None:
+        """The files of the table, where the checksum of its version lists them, as it does while they are few."""
+        checksum = self._transaction.snapshot().checksumOpt()
+        files = checksum.get().allFiles() if checksum.isDefined() else self._none
+        return files.get() if files.isDefined() else None
+
+    def commit(self, rows: DataFrame, series: str, number: int, metadata: str, over: Any | None = None) -> None:
+        """Add `rows`, also if there are none, as `number` of `series`; fails if that was committed meanwhile.
+
+        With `over`, all files of the table as `listed`, they take the place of what those hold; it fails if anything
+        else was committed meanwhile.
+        """
         session, begun = self._session, self._transaction
         with self._active():
-            files = begun.writeFiles(rows._jdf)
+            actions = begun.writeFiles(rows._jdf)
             begun.readTxn().addOne(series)
             option, none = java(session, "scala.Option"), self._none
             now = time.time_ns() // 1_000_000
+            modes = java(session, "org.apache.spark.sql.SaveMode")
+            if over is not None:
+                begun.readWholeTable()
+                for i in range(over.size()):
+                    actions = actions.appended(over.apply(i).removeWithTimestamp(now, True))
             counted = java(session, f"{_DELTA}.actions.SetTransaction")(series, number, option.apply(now))
-            append = java(session, "org.apache.spark.sql.SaveMode").Append
             write = java(session, f"{_DELTA}.DeltaOperations$Write")
-            begun.commit(files.appended(counted), write(append, none, none, option.apply(metadata), *[none] * 5))
+            mode = modes.Append if over is None else modes.Overwrite
+            begun.commit(actions.appended(counted), write(mode, none, none, option.apply(metadata), *[none] * 5))
 
     @contextmanager
     def _active(self) -> Iterator[None]:

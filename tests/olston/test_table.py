@@ -10,6 +10,7 @@ import pytest
 from olston import table
 from olston.attempt import new_attempt
 from olston.errors import StoreError
+from olston.transaction import Write
 from tests.lake import at_once, bag, bag_of, jobs
 
 if TYPE_CHECKING:
@@ -87,6 +88,38 @@ def test_a_delivery_that_follows_the_last_is_one_job(spark: SparkSession, tmp_pa
     assert jobs(spark) == before + 1
 
 
+def test_what_takes_the_place_of_all_is_one_job_where_the_checksum_lists_the_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also of files of which some rows were deleted in place; who follows the changes sees all of them."""
+    path = str(tmp_path / "t")
+    writer = spark.range(4).selectExpr("string(id) AS x").coalesce(1).write.format("delta")
+    writer.option(table.IN_PLACE, "true").option("delta.enableChangeDataFeed", "true").save(path)
+    deliver(spark, path, 1, "one")
+    spark.sql(f"DELETE FROM delta.`{path}` WHERE x = '2'")
+    before = jobs(spark)
+    deliver(spark, path, 2, "two", "overwrite")
+    assert jobs(spark) == before + 1
+    assert held(spark, path) == bag(("two",))
+    last = next(table.history(spark, path))
+    assert (last.series, last.changes) == ((SERIES, 2), True)
+    changes = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", last.version)
+    assert bag_of(changes.load(path).select("x", "_change_type")) == bag(
+        *((x, "delete") for x in ("0", "1", "3", "one")), ("two", "insert")
+    )
+
+
+def test_what_another_commits_meanwhile_is_not_overwritten_unseen(spark: SparkSession, tmp_path: Path) -> None:
+    path, foreign = str(tmp_path / "t"), spark.createDataFrame([("foreign",)], "x string")
+    deliver(spark, path, 1, "one")
+    begun = Write(spark, path)
+    foreign.write.format("delta").mode("append").save(path)
+    with pytest.raises(Exception, match=r"ConcurrentAppend|DELTA_CONCURRENT_APPEND"):
+        begun.commit(spark.createDataFrame([("two",)], "x string"), SERIES, 2, "{}", begun.listed())
+    assert held(spark, path) == bag(("one",), ("foreign",))
+    assert table.last_number(spark, path, SERIES) == 1
+
+
 def test_weights_are_not_made_up_where_delta_kept_no_statistics(spark: SparkSession, tmp_path: Path) -> None:
     off = "spark.databricks.delta.stats.collect"
     spark.conf.set(off, "false")
@@ -136,15 +169,15 @@ def deliver(own: SparkSession, path: str, number: int, attempt: str, mode: str =
         rows = own.createDataFrame([(attempt,)], "x string")
         if mode == "append":
             made.append(rows)
-        else:
-            rows.write.format("delta").mode(mode).save(path)
+        elif mode == "in the place of all" or not made.overwrite(rows):
+            rows.write.format("delta").mode("overwrite").save(path)
 
 
 def test_of_two_that_commit_the_same_number_at_once_one_does(spark: SparkSession, tmp_path: Path) -> None:
     """On a table that is not there, by appending, and by writing it anew."""
     path = str(tmp_path / "numbered")
     expected: list[str] = []
-    for number, mode in enumerate(["append", "append", "overwrite"], 1):
+    for number, mode in enumerate(["append", "append", "overwrite", "overwrite", "in the place of all"], 1):
         attempts = [new_attempt() for _ in range(2)]
         tries = [lambda own, a=a, n=number, m=mode: deliver(own, path, n, a, m) for a in attempts]
         ends = at_once(spark, *tries)
@@ -154,12 +187,12 @@ def test_of_two_that_commit_the_same_number_at_once_one_does(spark: SparkSession
         assert ends[lost].code == "NUMBER_TAKEN"
         assert f"number {number} of {SERIES} was committed by {winner}, so attempt {loser} is void" in str(ends[lost])
         assert table.last_number(spark, path, SERIES) == number
-        expected = [winner] if mode == "overwrite" else [*expected, winner]
+        expected = [*expected, winner] if mode == "append" else [winner]
         assert held(spark, path) == bag(*((a,) for a in expected))
     with pytest.raises(StoreError, match=r"\[NUMBER_TAKEN\]"):
         deliver(spark, path, 2, new_attempt())
-    with pytest.raises(StoreError, match=f"attempt {expected[0]} has committed number 3 of {SERIES} already"):
-        deliver(spark, path, 3, expected[0])
+    with pytest.raises(StoreError, match=f"attempt {expected[0]} has committed number 5 of {SERIES} already"):
+        deliver(spark, path, 5, expected[0])
     assert held(spark, path) == bag(*((a,) for a in expected))
 
 

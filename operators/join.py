@@ -12,6 +12,7 @@ from olston.operators import bag, unmatched
 from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few, semi
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
+from olston.operators.operator import Operator
 from olston.operators.replace import tombstones
 from olston.operators.signature import BASE_AND_DELTA, BASES, DELTAS, Reads, Relaxed, Signature
 
@@ -227,6 +228,15 @@ def matches(left: float, new_right: float, statistics: Statistics) -> float:
     if statistics.keys is None:
         return statistics.out(new_right)
     return statistics.out(left) * min(2.0, new_right / statistics.keys)
+
+
+def keys_at_most(operator: Operator, operands: Sequence[Block]) -> float | None:
+    """Rows of the base on the right, as far as a join reads one: so many keys there may be.
+
+    Taken for the number of keys, a new row on the right finds as many on the left as the rows before did on average.
+    """
+    reads_right = isinstance(operator, BatchJoin | AsyncLeftJoin | ReplaceLeftJoin)
+    return operands[1].rows or None if reads_right else None
 
 
 def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from olston.block import Block
 from olston.operators.estimate import Statistics
+from olston.operators.join import keys_at_most
 from olston.operators.operator import Operator
 from olston.scheduler.fit import TOLERANCE, Vector, fit, independent
 from olston.scheduler.outcome import Outcome
@@ -87,6 +88,9 @@ class _Sizes:
         for name in names:
             if getattr(found, name) > 1e3 * self._largest:
                 found = _with(found, {name: None})
+        if found.keys is None:  # nothing has come on the right yet
+            seen = (keys_at_most(*sample) for sample in self._samples)
+            found = replace(found, keys=next((keys for keys in seen if keys is not None), None))
         return found
 
     def _expected(self, i: int, statistics: Statistics) -> float:

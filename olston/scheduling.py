@@ -64,16 +64,21 @@ class Scheduling:
         It is carried out here if nobody else schedules; otherwise the one who does is waited for.
         """
         while True:
-            with self._catalog.look() as db:
-                known = db.get(EventRecord, command)
-            if known is not None and known.answered:
-                return known.answer or {}, None
             with self._leading() as loop:
+                # once this one schedules, nobody else answers
+                answer = self._answer_to(command)
+                if answer is not None:
+                    return answer, None
                 if loop is not None:
                     with suppress(LeaseLost):  # then somebody else carries it out
                         loop.run(lambda: command in loop.commands.answers)
                         return loop.commands.answers[command], loop.commands.errors.get(command)
             time.sleep(WAIT)
+
+    def _answer_to(self, command: int) -> dict[str, Any] | None:
+        with self._catalog.look() as db:
+            known = db.get(EventRecord, command)
+        return known.answer or {} if known is not None and known.answered else None
 
     def serve(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:
         """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn."""

@@ -89,6 +89,29 @@ def test_a_refresh_while_another_serves_is_done_by_that_one_and_waited_for(tmp_p
     other.close()
 
 
+def test_a_refresh_that_another_carried_out_just_before_this_one_could_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, quick = (engine(counting(), str(tmp_path), Pretended()) for _ in range(2))
+    arrive(late, "rows")
+    take, refreshed = late._scheduling.lease.take, threading.Event()
+
+    def taken_late() -> bool:
+        if not refreshed.is_set():
+            refreshed.set()
+            quick.refresh()  # answers all that was asked
+        return take()
+
+    monkeypatch.setattr(late._scheduling.lease, "take", taken_late)
+    asked = threading.Thread(target=late.refresh, daemon=True)
+    asked.start()
+    asked.join(30)
+    assert refreshed.is_set()
+    assert not asked.is_alive()
+    late.close()
+    quick.close()
+
+
 def test_a_workflow_that_nothing_was_done_with_can_be_paused(tmp_path: Path) -> None:
     made = engine(counting(), str(tmp_path), Pretended())
     made.pause()

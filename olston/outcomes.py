@@ -66,8 +66,9 @@ def _parts(
     inner = {b.key: within[b.key] for b in operands if b.key in within}
     stored = {b.key: find(b) for b in operands if b.key not in inner}
     blocks = [stored[b.key].block if b.key in stored else b for b in operands]
-    overlaid = tuple((s.content.root, s.block.overlay) for s in stored.values() if s.block.overlay)
     price = invocation.operator.price
+    resolved = stored.values() if not isinstance(price, Priced) or price.resolves else ()
+    overlaid = tuple((s.content.root, s.block.overlay) for s in resolved if s.block.overlay)
     expected = tuple(b.rows for b in (operands if invocation.is_delivery else invocation.results))
     if isinstance(price, DeliveryPriced):
         given = blocks[0]

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from olston.block import Block
+from olston.operators.convert import Strengthen
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operator import Operator
+from olston.operators.weak import Increment
 from olston.scheduler.cost import CostModel, Rates, delivery_to
 from olston.scheduler.network import Network
 from olston.scheduler.ways import DeliveryPriced
@@ -21,26 +23,29 @@ FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
 class Priced:
     """The price of a variant: its operator's estimate at the rates of `widget`, the name it is learned under."""
 
-    __slots__ = ("converter", "free", "operator", "rates", "statistics", "widget")
+    __slots__ = ("converter", "free", "operator", "rates", "resolves", "statistics", "widget")
 
     def __init__(
         self, widget: str, operator: Operator, rates: Rates, statistics: Statistics, *, converter: bool = False
     ) -> None:
         self.widget, self.operator, self.rates, self.statistics = widget, operator, rates, statistics
         self.converter, self.free = converter, rates == FREE
+        # increments are added up with those that lie over the base, and only where they change it
+        self.resolves = not (isinstance(operator, Strengthen) and isinstance(operator.weak, Increment))
 
     def __call__(self, operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
         work = self.operator.estimate(operands, self.statistics)
         if self.free:
             return 0.0, work.written
-        for block in operands:
-            work.overlay += block.overlay
+        if self.resolves:
+            for block in operands:
+                work.overlay += block.overlay
         return self.rates.cost(work), work.written
 
     def work(self, operands: Sequence[Block]) -> Work:
         """What is to be done on `operands`."""
         work = self.operator.estimate(operands, self.statistics)
-        work.overlay = sum(b.overlay for b in operands)
+        work.overlay = sum(b.overlay for b in operands) if self.resolves else 0.0
         return work
 
     def follow(self, model: CostModel) -> None:

@@ -182,6 +182,17 @@ def test_a_plan_expects_the_overlay_that_applying_leads_to() -> None:
         assert laid_over(stored.block, delta) == pytest.approx(base(10**6, *parts).content.overlay, rel=0.01)
 
 
+def test_making_an_increment_strong_costs_nothing_for_what_lies_over_the_base() -> None:
+    """It is added up with the increments that do, and only in the groups that change."""
+    wf = ol.Workflow("w")
+    wf.output(wf.source("rows", "k string").aggregate("counts", by="k", n=ol.count()).map("shown", lambda df: df))
+    prices = {v.name: v.price for v in compile_workflow(wf, ENGINE).variants}
+    change = Block("counts", DELTA, Provenance.at(2), Provenance.at(1))
+    plain, overlaid = (Block("counts", BASE, Provenance.at(1), rows=10, overlay=o) for o in (0, 1e6))
+    for name, dearer in (("counts.c.δ_increment(k)Δ", False), ("shown.batch", True)):
+        assert (prices[name]([overlaid, change]) > prices[name]([plain, change])) == dearer
+
+
 def test_a_base_is_folded_once_reading_its_overlay_has_cost_as_much(catalog: Catalog, network: Network) -> None:
     stored, learning = base(10**6, part(DELTA, 100)), Learning("counting")
     reads = 0

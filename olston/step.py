@@ -133,6 +133,8 @@ def size(source: Stored | Inline) -> float:
     """Bytes recorded of a block; of one that is not written, of what it is made from."""
     if isinstance(source, Stored):
         return source.content.bytes
+    if isinstance(source.step.operator, Strengthen):  # of the base it has no more than what the weak delta changes
+        return 2 * size(source.step.operands[1])
     return sum(size(o) for o in source.step.operands)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import olston as ol
-from olston.block import BASE, DELTA, MONOTONE, Block, Kind
-from olston.content import Content
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind, weak
+from olston.content import Anchor, Content
 from olston.fuse import step_of, unwritten
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.network import Output
 from olston.scheduler.plan import Invocation
 from olston.step import Inline, Stored
+from olston.step import size as size_of
 
 T = Provenance.at
 
@@ -19,7 +20,9 @@ def workflow() -> ol.Workflow:
     wf = ol.Workflow("w")
     pages, scores = wf.source("pages"), wf.source("scores")
     wf.output(pages.map("digests", lambda df: df).join("out", scores, on="site"))
-    pages.map("other", lambda df: df).aggregate("counts", by="site", n=ol.count())
+    counts = pages.map("other", lambda df: df).aggregate("counts", by="site", n=ol.count())
+    counts.join("ranked", scores, on="site")
+    pages.distinct("pairs").map("listed", lambda df: df)
     return wf
 
 
@@ -105,3 +108,27 @@ def test_an_output_whose_deltas_need_its_base_keeps_one_of_its_own() -> None:
     ):
         wf.output(made)
     assert compile_workflow(wf).resumed == {"counts"}
+
+
+def test_a_strong_delta_is_made_of_the_weak_one_that_is_kept_within_its_only_reader_and_counts_as_small_as_it() -> None:
+    old, new = Block("counts", BASE, T(1)), Block("counts", weak("increment(site)"), T(2), T(1))
+    change = Block("counts", DELTA, T(2), T(1))
+    strengthen = step(f"counts.c.{new.kind}Δ", [old, new], change)
+    found = Block("ranked", DELTA, T(2, 1), T(1, 1))
+    join = step("ranked.async_left", [change, SCORES], found)
+    assert set(unwritten([strengthen, join])) == {change.key}
+
+    def find(block: Block) -> Stored:
+        size = {old.key: 10**9, new.key: 1000}.get(block.key, 0)
+        return Stored(block, Content(Anchor("t", "a", 1, size)))
+
+    inner = step_of(join, find, unwritten([strengthen, join])).operands[0]
+    assert isinstance(inner, Inline)
+    assert size_of(inner) == 2000, "else the base on the other side would be shuffled for its sake"
+
+
+def test_what_finishes_an_internal_channel_reads_a_strong_delta_once() -> None:
+    old, new = Block("pairs#counts", BASE, T(1)), Block("pairs#counts", weak("increment(*)"), T(2), T(1))
+    change, pairs = Block("pairs#counts", DELTA, T(2), T(1)), Block("pairs", DELTA, T(2), T(1))
+    strengthen = step(f"pairs#counts.c.{new.kind}Δ", [old, new], change)
+    assert set(unwritten([strengthen, step("pairs.incremental", [change], pairs)])) == {change.key}

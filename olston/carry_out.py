@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -195,6 +195,7 @@ class Execution:
         tried.state, tried.seconds = "done", time.perf_counter() - started
         tried.rows = sum(b.rows for b in blocks)
         tried.outcomes = outcomes(self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds, way)
+        release = self._hold(invocation, made)
         try:
             with self.catalog.transaction() as db:
                 self._happen(db, position, events.FINISHED, {})
@@ -205,6 +206,9 @@ class Execution:
             tried.state = "superseded"
             with self.catalog.transaction() as db:
                 db.merge(tried)
+            raise
+        except Exception:
+            release()  # trying again takes the same number, and finds it taken
             raise
 
     def _make(self, invocation: Invocation, attempt: str) -> Made:
@@ -254,5 +258,21 @@ class Execution:
             delivered_at=said["delivered_at"], version=done.version, rows=done.held,
             allows=done.allows or (last.allows if last else None),
         )  # fmt: skip
-        self.state.holds[output], self.state.deliveries[output] = content, delivery
         return [delivery], [counted(source, done.rows)], done.way
+
+    def _hold(self, invocation: Invocation, made: Iterable[SQLModel]) -> Callable[[], None]:
+        """Know that what was delivered is held, before others hear that it is; returns how to forget that."""
+        delivery = next((row for row in made if isinstance(row, DeliveryRecord)), None)
+        if delivery is None:
+            return lambda: None
+        holds, deliveries, output = self.state.holds, self.state.deliveries, delivery.output
+        content, last = holds.get(output), deliveries.get(output)
+        holds[output], deliveries[output] = invocation.results[0].target, delivery
+
+        def release() -> None:
+            holds[output] = content
+            deliveries.pop(output)
+            if last is not None:
+                deliveries[output] = last
+
+        return release

@@ -17,7 +17,7 @@ from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.commands import Asked, Commands
-from olston.errors import CatalogError, OlstonError
+from olston.errors import CatalogError, OlstonError, unknown
 from olston.lease import Lease
 from olston.maintain import fold, long, retire
 from olston.planning import Planned, Planning
@@ -196,6 +196,12 @@ class Loop:
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
         asked = self.commands.first
+        outputs = planning.network.outputs
+        if asked is not None and (gone := [o for o in asked.demand.outputs if o not in outputs]):
+            # asked by who knew another definition
+            self.commands.failed(asked, unknown("output", gone[0], outputs, f"workflow {self._name!r}"))
+            self._changed = True
+            return
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         if asked is not None and not asked.met:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 import olston as ol
 from olston import events
@@ -18,6 +20,7 @@ from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, LeaseRecord, StepRecord, WorkflowRecord
 from olston.content import Content, Part
 from olston.definition import digests
+from olston.errors import CatalogError
 from olston.ingest import Arrived
 from olston.learning import Learning
 from olston.lease import Lease, LeaseLost
@@ -25,6 +28,7 @@ from olston.loop import Loop
 from olston.planning import Planning
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
+from olston.worker import Delivered, Handover
 from tests.pretended import Held, Pretended, Threads
 
 START = 1_700_000_000_000_000
@@ -382,3 +386,50 @@ def test_a_delivery_that_another_made_first_is_followed_and_planned_again(stage:
 def _blocks(stage: Stage) -> set[str]:
     with stage.catalog.look() as db:
         return {b.id for b in db.exec(select(BlockRecord)) if b.live}
+
+
+def test_a_delivery_that_the_catalog_could_not_record_is_not_made_twice(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(url)
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    transaction, deliver, broken = stage.catalog.transaction, stage.work.deliver, [False, False]
+
+    def delivering(handover: Handover, attempt: str) -> Delivered:
+        done = deliver(handover, attempt)
+        broken[0] = handover.output == "output" and not broken[1]
+        return done
+
+    @contextmanager
+    def failing_once() -> Iterator[Session]:
+        if broken[0]:
+            broken[:] = [False, True]
+            raise CatalogError("could not be written: the connection was lost.")
+        with transaction() as db:
+            yield db
+
+    monkeypatch.setattr(stage.work, "deliver", delivering)
+    monkeypatch.setattr(stage.catalog, "transaction", failing_once)
+    stage.settle()
+    assert broken == [False, True]
+    given = [held.content for held in stage.work.delivered["output"]]
+    assert len(given) == len(set(given)) == 2
+    with stage.catalog.look() as db:
+        known = db.exec(select(DeliveryRecord.number).where(DeliveryRecord.output == "output"))
+        assert sorted(known) == [1, 2]
+    stage.lease.release()
+
+
+def test_a_command_about_an_output_that_is_gone_is_answered_and_does_not_stop_the_others(url: str) -> None:
+    stage = Stage(url)
+    stage.arrive("pages", "clicks")
+    gone = stage.command(refresh=["forgotten"])
+    stage.settle()
+    answer = stage.loop.commands.answers[gone]
+    assert answer["code"] == "UNKNOWN_NAME"
+    assert "forgotten" in answer["error"]
+    assert {"output", "dashboard"} <= set(stage.work.delivered)
+    stage.lease.release()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from olston.block import BASE, DELTA, MONOTONE, Block, is_strong
+from olston.block import BASE, DELTA, MONOTONE, Block, fits, is_delta, is_strong
 from olston.operators.aggregate import BatchAggregate, IncrementAggregate
 from olston.operators.convert import Strengthen
 from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
@@ -38,12 +38,16 @@ def unwritten(
     for step in steps:
         for block in step.operands:
             readers.setdefault(block.key, []).append(step)
+    made = {block.key for step in steps for block in step.results}
+    chains = [b for step in steps for b in step.operands if is_delta(b.kind) and b.key not in made]
     found: dict[Key, Invocation] = {}
     for step in steps:
         result = step.results[0]
         reading = readers.get(result.key, [])
         if isinstance(step.operator, Output) or len(step.results) > 1 or len(reading) != 1 or result.channel in written:
             continue
+        if any(b.channel == result.channel and fits(result.kind, b.kind) for b in chains):
+            continue  # it may be part of what another step reads
         reader, stateless = reading[0].operator, isinstance(step.operator.operator, _STATELESS)
         strengthened = isinstance(step.operator.operator, Strengthen)
         if isinstance(reader, Output):

@@ -132,3 +132,13 @@ def test_what_finishes_an_internal_channel_reads_a_strong_delta_once() -> None:
     change, pairs = Block("pairs#counts", DELTA, T(2), T(1)), Block("pairs", DELTA, T(2), T(1))
     strengthen = step(f"pairs#counts.c.{new.kind}Δ", [old, new], change)
     assert set(unwritten([strengthen, step("pairs.incremental", [change], pairs)])) == {change.key}
+
+
+def test_a_delta_that_is_also_part_of_a_chain_is_written() -> None:
+    """Another step reads it together with what came before, as one."""
+    other, whole = delta("other", MONOTONE), Block("other", MONOTONE, T(2), T(0))
+    map_ = step("other.incremental", [PAGES], other)
+    counts = step("counts.increment", [other], Block("counts", weak("increment(site)"), T(2), T(1)))
+    late = step("counts.increment", [whole], Block("counts", weak("increment(site)"), T(2), T(0)))
+    assert set(unwritten([map_, counts])) == {other.key}
+    assert unwritten([map_, counts, late]) == {}

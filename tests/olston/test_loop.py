@@ -433,3 +433,18 @@ def test_a_command_about_an_output_that_is_gone_is_answered_and_does_not_stop_th
     assert "forgotten" in answer["error"]
     assert {"output", "dashboard"} <= set(stage.work.delivered)
     stage.lease.release()
+
+
+def test_outputs_that_are_refreshed_by_turns_each_find_what_they_missed(url: str) -> None:
+    wf = ol.Workflow("turns")
+    rows = wf.source("rows", "k string").map("kept", lambda df: df)
+    for name in ("a", "b", "c"):
+        wf.output(rows.aggregate(name, by="k", n=ol.count()))
+    stage = Stage(url, wf)
+    for outputs in ("abc", "ab", "ac", "bc", "a", "abc"):
+        stage.clock.advance("1 min")
+        stage.arrive("rows")
+        stage.command(refresh=list(outputs))
+        stage.settle()
+    assert {s.state for s in stage.steps} == {"done"}
+    stage.lease.release()

@@ -125,8 +125,10 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
         ).first()
         if last is not None:
             deliveries[name] = last
-        if last is None or last.digest != digests[name]:
+        if last is None:
             holds[name] = first_content(output, len(network.inputs[name]))
+        elif last.digest != digests[name]:
+            holds[name] = None  # it has something that no delta of this definition goes on from
         else:
             holds[name] = unpack(timelines, network.inputs[name], last.content)
     known = db.get(WorkflowRecord, workflow)

@@ -13,6 +13,7 @@ from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord
 from olston.declared import compare, declare
 from olston.engine import Engine
+from tests.pretended import Pretended, arrive, engine
 
 
 def workflow(condition: str = "v > 1", *, schema: str = "k int, v int", **more: Any) -> ol.Workflow:
@@ -97,3 +98,25 @@ def test_a_source_at_which_data_has_arrived_keeps_its_columns_and_its_key(known:
     with known.transaction() as db, pytest.raises(ol.WorkflowError, match="SOURCE_CHANGED") as refused:
         declare(db, workflow(schema="k int, v int, w int"))
     assert "source of another name" in str(refused.value)
+
+
+def test_a_consumer_of_deltas_alone_is_not_given_all_once_more_by_a_changed_definition(tmp_path: Path) -> None:
+    def fed(condition: str) -> ol.Workflow:
+        wf = ol.Workflow("w")
+        wf.output(wf.source("rows", "k int").filter("kept", condition), feed={"Δ"})
+        wf.bound_staleness("kept", 0, 0)
+        return wf
+
+    work = Pretended()
+    with engine(fed("k > 1"), str(tmp_path), work) as e:
+        arrive(e, "rows")
+        e.refresh()
+    with engine(fed("k > 2"), str(tmp_path), work) as e, pytest.raises(
+        ol.OlstonError, match=r"kept: its consumer holds nothing of this definition .* accept B too"
+    ):
+        e.refresh()
+    assert len(work.delivered["kept"]) == 1
+    with engine(fed("k > 1"), str(tmp_path), work) as e:
+        arrive(e, "rows")
+        e.refresh()
+    assert len(work.delivered["kept"]) == 2, "it goes on where the definition is as it was"

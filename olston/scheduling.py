@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
+from olston.errors import CatalogError
 from olston.lease import Lease, LeaseLost
 from olston.loop import Loop
 from olston.planning import Planning
@@ -21,8 +23,12 @@ WORKERS = 4
 """Steps that run at the same time; Spark shares its cores among them."""
 GRACE = 30.0
 """Seconds that steps which run are given to finish before they are abandoned."""
+RETRY = 2.0
+"""Seconds after which a server tries a catalog again that it could not reach."""
 WAIT = 0.1
 """Seconds between two looks at what another scheduler made of a command."""
+
+log = logging.getLogger("olston")
 
 
 class Scheduling:
@@ -81,20 +87,28 @@ class Scheduling:
         return known.answer or {} if known is not None and known.answered else None
 
     def serve(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:
-        """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn."""
+        """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn.
+
+        While the catalog cannot be reached, it is tried again; what ran meanwhile is abandoned, and done again then.
+        """
         while not stop.is_set():
-            with self._leading() as loop:
-                if loop is not None:
-
-                    def over(loop: Loop = loop) -> bool:
-                        turned(loop)
-                        return stop.is_set()
-
-                    try:
-                        loop.run(over)
-                    except LeaseLost:
-                        continue
+            try:
+                self._turn(stop, turned)
+            except CatalogError as error:
+                log.warning("%s Trying again.", error)
+                stop.wait(RETRY)
             stop.wait(WAIT)
+
+    def _turn(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:
+        with self._leading() as loop:
+            if loop is not None:
+
+                def over(loop: Loop = loop) -> bool:
+                    turned(loop)
+                    return stop.is_set()
+
+                with suppress(LeaseLost):
+                    loop.run(over)
 
     @contextmanager
     def _leading(self) -> Iterator[Loop | None]:

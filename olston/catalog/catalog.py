@@ -59,9 +59,14 @@ class Catalog:
         """Reading only: waits for nobody, and sees the catalog as it was at one moment."""
         one_moment = {"isolation_level": "REPEATABLE READ"}
         options = {"olston_reads": True} if self._engine.dialect.name == "sqlite" else one_moment
-        with Session(self._engine, expire_on_commit=False) as session:
-            session.connection(execution_options=options)
-            yield session
+        try:
+            with Session(self._engine, expire_on_commit=False) as session:
+                session.connection(execution_options=options)
+                yield session
+        except OperationalError as error:
+            raise CatalogError(
+                f"catalog {self.url}: could not be read: {error.orig} See that the database runs, and run again."
+            ) from error
 
     def close(self) -> None:
         self._engine.dispose()

@@ -8,14 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import olston as ol
 from olston.engine import Engine
-from olston.errors import OlstonError
+from olston.errors import CatalogError, OlstonError
 from tests.pretended import Pretended, arrive, engine
 
 REPOSITORY = Path(__file__).parents[2]
@@ -158,6 +159,34 @@ def test_a_second_server_waits_and_takes_over(tmp_path: Path) -> None:
     with serving(third):
         (block,) = arrive(third, "rows")
         soon(lambda: holds(work, block.stamp))
+
+
+def test_a_catalog_that_cannot_be_reached_for_a_while_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    work, away = Pretended(), threading.Event()
+    served, other = engine(counting(), str(tmp_path), work), engine(counting(), str(tmp_path), Pretended())
+    monkeypatch.setattr("olston.scheduling.RETRY", 0.1)
+    for way in ("look", "transaction"):
+        reach = getattr(served._catalog, way)
+
+        @contextmanager
+        def refused(reach: Callable[[], AbstractContextManager[Any]] = reach) -> Iterator[Any]:
+            if away.is_set():
+                raise CatalogError("catalog: connection refused.")
+            with reach() as db:
+                yield db
+
+        monkeypatch.setattr(served._catalog, way, refused)
+    with serving(served):
+        (block,) = arrive(other, "rows")
+        soon(lambda: holds(work, block.stamp))
+        away.set()
+        soon(lambda: "connection refused. Trying again." in caplog.text)
+        away.clear()
+        (block,) = arrive(other, "rows")
+        soon(lambda: holds(work, block.stamp))
+    other.close()
 
 
 def test_paused_and_resumed(tmp_path: Path) -> None:

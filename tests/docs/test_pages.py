@@ -33,7 +33,7 @@ WITHOUT_SPARK = {
     "reference/problem-files.md",
     "simulator.md",
 }
-SHORT = WITHOUT_SPARK - {"simulator.md"}
+SHORT = {"tutorial.md", *WITHOUT_SPARK} - {"simulator.md"}
 """Pages that `make test` runs; the others take longer."""
 
 

@@ -10,7 +10,7 @@ catalogued. A file that a crash kept from being written is written when an engin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,14 +91,18 @@ def check(catalog: Catalog, store: Store, session: SparkSession) -> None:
         )
     catalogued, unknown = complete(catalog, store, session)
     if unknown:
-        raise CatalogError(
-            f"{store.workflow.name}: {len(unknown)} arrivals have files in "
-            f"{place(store.home, store.workflow.name)}, the oldest of stamp {min(unknown)}, that the catalog "
-            f"{catalog.url} does not know: it was lost, is older than the home, or belongs to another. "
-            "Name the right catalog, or rebuild this one by "
-            f"Engine(…).recover({'force=True' if catalogued else ''}).",
-            code="CATALOG_LOST",
-        )
+        raise lost(catalog, store.home, store.workflow.name, unknown, bool(catalogued))
+
+
+def lost(catalog: Catalog, home: str, workflow: str, unknown: Collection[int], knows: bool) -> CatalogError:
+    """What to say of stamps that the catalog does not know; `knows` whether it knows any."""
+    force = "force=True" if knows else ""
+    return CatalogError(
+        f"{workflow}: {len(unknown)} arrivals have files in {place(home, workflow)}, the oldest of stamp "
+        f"{min(unknown)}, that the catalog {catalog.url} does not know: it was lost, is older than the home, or "
+        f"belongs to another. Name the right catalog, or rebuild this one by Engine(…).recover({force}).",
+        code="CATALOG_LOST",
+    )
 
 
 def catalogued_as(db: Session, workflow: str, stamps: Iterable[int]) -> Iterator[Waves]:

@@ -12,10 +12,11 @@ from olston import events, faults, held
 from olston.attempt import new_attempt
 from olston.block import Block
 from olston.catalog import Catalog
-from olston.catalog.records import BlockRecord, DeliveryRecord, PlanRecord, StepRecord
+from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, PlanRecord, StepRecord
 from olston.errors import OlstonError, StepError, StoreError
 from olston.fuse import source_of, step_of, unwritten
 from olston.lease import Lease, LeaseLost
+from olston.maintain import UnderWay
 from olston.outcomes import counted, outcomes
 from olston.planning import Planned
 from olston.scheduler.dispatch import Dispatch
@@ -59,8 +60,12 @@ class Execution:
     plan: str = field(default_factory=new_attempt)
     errors: dict[int, Exception] = field(default_factory=dict)
     """Why steps failed, by their position."""
+    failures: list[EventRecord] = field(default_factory=list)
+    """The events that say so."""
     lost: BaseException | None = None
     """Why the catalog could not be told how a step ended."""
+    made: set[str] = field(default_factory=set)
+    """The blocks that its steps made."""
 
     def __post_init__(self) -> None:
         steps = self.planned.decision.steps
@@ -82,7 +87,7 @@ class Execution:
         db.add(
             PlanRecord(
                 id=self.plan, workflow=self.workflow.name, now=int(self.planned.now), due=list(decision.due),
-                cost=decision.cost, evidence={}, made_at=self.clock(),
+                cost=decision.cost, evidence={}, made_at=self.clock(), fence=self.lease.fence,
             )
         )  # fmt: skip
 
@@ -126,6 +131,38 @@ class Execution:
     def variants(self) -> frozenset[str]:
         """The names of the variants that the plan uses."""
         return frozenset(str(s.operator) for s in self.planned.decision.work)
+
+    @property
+    def works_on(self) -> frozenset[str]:
+        """The channels that it makes something of, and those between its inputs and the outputs that need it."""
+        makes, network = set(), self.state.network
+        for position in self.dispatch.remaining:
+            for part in self._all(self.dispatch.steps[position]):
+                makes |= {block.channel for block in part.results}
+            for output in self.outputs_behind(position):
+                makes |= {c for c in network.upstream(output) if network.producers.get(c)}
+        return frozenset(makes)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The channels that its steps still read."""
+        return frozenset(block.channel for block in self._operands())
+
+    def foretell(self, under_way: UnderWay) -> None:
+        """Add what its steps still read and make."""
+        for block in self._operands():
+            under_way.reads.update(self.state.parts(block))
+        for position in self.dispatch.remaining:
+            for part in self._all(self.dispatch.steps[position]):
+                if part.is_delivery:
+                    under_way.holds[part.operands[-1].channel] = part.results[0].target
+                else:
+                    under_way.blocks += part.results
+
+    def _operands(self) -> Iterator[Block]:
+        for position in self.dispatch.remaining:
+            for part in self._all(self.dispatch.steps[position]):
+                yield from part.operands
 
     def outputs_behind(self, position: int) -> frozenset[str]:
         """The outputs of the plan that need the step."""
@@ -220,6 +257,7 @@ class Execution:
             rows += self._supersede(stored)
             rows.append(record(self.state, stored, step.name, self.digests, self.clock()))
             self.state.stored[stored.block.key] = stored
+            self.made.add(stored.block.id)
         return rows, [s.block for s in made], None
 
     def _supersede(self, stored: Stored) -> Iterator[SQLModel]:

@@ -104,6 +104,13 @@ class Content:
             return None
         return Content(None, tuple(p.inverse() for p in reversed(taken_back))).then(Content(None, added))
 
+    def moved(self, old: Content, new: Content) -> Content | None:
+        """The same rows, with `new` in the place of `old`, which has the same rows too; if this lies over `old`."""
+        count = len(old.parts)
+        if self.anchor != old.anchor or self.parts[:count] != old.parts:
+            return None
+        return Content(new.anchor, new.parts + self.parts[count:])
+
     def arrived(self, stamp: Stamp) -> Content:
         """As known once the arrival was stamped."""
         anchor = None if self.anchor is None else replace(self.anchor, stamp=stamp)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, select
 
+from olston import identity
 from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord, WorkflowRecord
 from olston.definition import definitions, digests, own
 from olston.errors import WorkflowError
@@ -64,8 +65,9 @@ def declare(db: Session, workflow: Workflow) -> None:
     Refused if the columns or the key of a source changed at which data has arrived; one that is followed can be polled
     anew.
     """
-    if db.get(WorkflowRecord, workflow.name) is None:
-        db.add(WorkflowRecord(name=workflow.name))
+    known = db.get(WorkflowRecord, workflow.name) or WorkflowRecord(name=workflow.name)
+    known.identity = known.identity or identity.new()
+    db.add(known)
     whole, alone, said = digests(workflow), own(workflow), definitions(workflow)
     for gone in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name)):
         if gone.name not in whole:

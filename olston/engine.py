@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from olston import arrivals, held, polling, reading, taken
+from olston import arrivals, held, identity, polling, reading, taken
 from olston import ingest as arriving
 from olston import session as sessions
 from olston import state as states
@@ -83,7 +83,7 @@ class Engine:
         self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
-        self._declared = False
+        self._declared = self._recognised = False
         workflow.check()
         with self._catalog.look() as db:
             self._difference = compare(db, workflow)
@@ -130,6 +130,7 @@ class Engine:
         whoever else polls and whenever one is killed. A source that cannot be taken holds back no other: its error
         is raised when they have arrived. With `anew`, all there is now replaces what the source had.
         """
+        self._declare()
         offered_at, found, faults = self.now, [], []
         for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
             try:
@@ -152,6 +153,7 @@ class Engine:
 
     def write_arrival(self, channel: str, rows: DataFrame, kind: str | None) -> arriving.Arrived:
         """Write a wave that has not arrived yet."""
+        self._declare()
         source = self.workflow.channel(channel)
         followed = self.workflow.follows.get(source.name)
         if followed is not None and followed.table is not None:
@@ -189,6 +191,7 @@ class Engine:
         scheduler serves the workflow, it is asked to, and waited for.
         """
         self.refuse_paused()
+        self._recognise()
         command = self._scheduling.command({"refresh": self._named(outputs, full), "full": full})
         answer, error = self._scheduling.fulfil(command)
         if error is not None:
@@ -201,6 +204,7 @@ class Engine:
     def plan(self, *outputs: str, full: bool = False) -> PlanOf:
         """What `refresh` would do, and why; runs nothing and needs no Spark."""
         named = self._named(outputs, full)
+        self._recognise()
         with self._catalog.look() as db:
             state = self._planning.load(db)
         demand = Demand(tuple(named), full) if named else None
@@ -217,6 +221,7 @@ class Engine:
 
         While another scheduler serves the workflow, it waits.
         """
+        self._recognise()
         serve(self, self._scheduling, stop or threading.Event())
 
     def pause(self) -> None:
@@ -261,6 +266,7 @@ class Engine:
             found = recover(self._catalog, store, session, network, self.now, force=force)
         self._declared = False
         self._declare()
+        self._recognised = True
         with self._catalog.transaction() as db:
             planning = Planning(self.workflow, network, self._digests, self._learning)
             retire(db, planning.load(db), self._digests, self.now)
@@ -338,6 +344,7 @@ class Engine:
 
     def status(self) -> StatusOf:
         """Every output with its freshness and consistency against each bound; needs no Spark."""
+        self._recognise()
         with self._catalog.look() as db:
             found = status(db, self._planning.load(db), self.workflow, self.now)
             return replace(found, standing=standing(db, self.workflow.name))
@@ -391,21 +398,17 @@ class Engine:
     @cached_property
     def store(self) -> Store:
         """The blocks on Delta."""
-        self._declare()
         discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
         schemas = resolve(self._session, self.workflow, discovered)
         made = Store(self._session, self.home, self.workflow, schemas)
         if made.schemas.drifting != self._drifting:
             self._drifting = made.schemas.drifting
             self.__dict__.pop("_network", None)
-        with self._catalog.transaction() as db:
-            for name in made.schemas.stored:
-                record = db.get(ChannelRecord, (self.workflow.name, name))
-                assert record is not None
-                record.columns = made.schemas.public(name).simpleString()
-                record.drifting = self.workflow.channels[name].widget in made.schemas.drifting
         self._typed = True
         arrivals.check(self._catalog, made, self._session)
+        identity.check(self._catalog, self._session, self.home, self.workflow.name)
+        if self._declared:
+            self._describe(made)
         return made
 
     @property
@@ -432,11 +435,29 @@ class Engine:
         return self._planning
 
     def _declare(self) -> None:
-        """Make the catalog know this definition, before anything is done by it."""
+        """Make the catalog know this definition, before anything is done by it. Questions leave it as it is."""
         if not self._declared:
             with self._catalog.transaction() as db:
                 declare(db, self.workflow)
             self._declared = True
+            if "store" in self.__dict__:
+                identity.check(self._catalog, self._session, self.home, self.workflow.name)
+                self._describe(self.store)
+
+    def _describe(self, store: Store) -> None:
+        """Make the catalog know the columns of every channel."""
+        with self._catalog.transaction() as db:
+            for name in store.schemas.stored:
+                record = db.get(ChannelRecord, (self.workflow.name, name))
+                assert record is not None
+                record.columns = store.schemas.public(name).simpleString()
+                record.drifting = self.workflow.channels[name].widget in store.schemas.drifting
+
+    def _recognise(self) -> None:
+        """See that the catalog is that of the home, and not an older one, before anything is said by it."""
+        if not self._recognised:
+            identity.check_here(self._catalog, self.home, self.workflow.name)
+            self._recognised = True
 
     def _followed(self, name: str) -> str:
         found = self.workflow.channel(name).name
@@ -468,6 +489,7 @@ class Arrival:
 
     def ingest(self, channel: str, rows: DataFrame, kind: str | None = None) -> None:
         """Add a wave; see `Engine.ingest`."""
-        if any(w.channel == channel for w in self.written):
-            raise IngestError(f"{channel}: has a wave in this arrival already; offer its rows together.")
+        name = self._engine.workflow.channel(channel).name
+        if any(w.channel == name for w in self.written):
+            raise IngestError(f"{name}: has a wave in this arrival already; offer its rows together.")
         self.written.append(self._engine.write_arrival(channel, rows, kind))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -32,30 +33,51 @@ def exists(session: SparkSession, path: str) -> bool:
     return bool(system.exists(location))
 
 
-def put(session: SparkSession, path: str, text: str) -> None:
-    """Make a file that is never changed: it is there whole or not at all. One that is there already stays."""
+def put(session: SparkSession, path: str, said: str) -> None:
+    """Make a file that is never changed: it is there whole or not at all. One that says the same already stays."""
     system, location = file_system(session, path)
-    if system.exists(location):
-        return
-    if system.getScheme() == "file":  # Hadoop asks a shell for the rights of the file, which takes longer than the rest
-        return _put(Path(location.toUri().getPath()), text)
+    # Hadoop asks a shell for the rights of a file of this machine, which takes longer than the rest
+    make = _put_here if system.getScheme() == "file" else _put
+    if (system.exists(location) or not make(session, path, said)) and text(session, path) != said:
+        raise StoreError(f"{path}: is there and says something else: do two catalogs use this home?")
+
+
+def _put(session: SparkSession, path: str, said: str) -> bool:
+    """Make a file; whether it was not there."""
+    system, location = file_system(session, path)
     folder, _, name = path.rpartition("/")
     beside = java(session, "org.apache.hadoop.fs.Path")(f"{folder}/.{name}.{secrets.token_hex(4)}")
     stream = system.create(beside, True)
     try:
-        stream.write(bytearray(text.encode()))
+        stream.write(bytearray(said.encode()))
     finally:
         stream.close()
-    if not system.rename(beside, location) and not system.exists(location):
+    if system.rename(beside, location):
+        return True
+    if not system.exists(location):
         raise StoreError(f"{path}: could not be given its name; see that its folder may be written.")
+    return False
 
 
-def _put(path: Path, text: str) -> None:
+def _put_here(session: SparkSession, path: str, said: str) -> bool:
     """The same on this machine."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    _, location = file_system(session, path)
+    place = Path(location.toUri().getPath())
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(said)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(beside, place)
+    except FileExistsError:
+        return False
+    except OSError:  # a disk without hard links; if the file could not be written, this fails too
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+    return True
 
 
 def names(session: SparkSession, folder: str) -> list[str]:

@@ -2,42 +2,41 @@
 
 Each event is handled in one transaction, once; the loop itself never waits for a job. Events say that something
 happened; what is true stands in the catalog, so whatever a loop that was killed had in mind, the next one finds out.
+Several plans may be under way, for outputs that have nothing in common which is computed; others wait for them.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from olston import events
+from olston import events, setbacks
 from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.commands import Asked, Commands
 from olston.errors import CatalogError, OlstonError, unknown
+from olston.folding import Folding
 from olston.lease import Lease
-from olston.maintain import fold, long, retire
+from olston.maintain import UnderWay, long, renew, retire
 from olston.planning import Planned, Planning
 from olston.provenance import Stamp
 from olston.setbacks import Setbacks
 from olston.state import State
-from olston.step import Stored
 from olston.worker import Work
 
 POLL = 0.5
 """Seconds after which the log is looked at although nobody said that something happened."""
 SECOND = 1_000_000
 
-log = logging.getLogger("olston")
-
 
 class Loop:
     """The scheduler of one workflow, while it holds the lease.
 
-    `submit` runs a function in another thread; `planning` gives the definition as it is now known.
+    `submit` runs a function in another thread; `planning` gives the definition as it is now known. If it is `serving`,
+    whatever is due is refreshed while commands wait; one that is turned for the sake of a command does only that.
     """
 
     def __init__(
@@ -48,18 +47,20 @@ class Loop:
         lease: Lease,
         clock: Callable[[], int],
         submit: Callable[[Callable[[], None]], Any],
+        *,
+        serving: bool = True,
     ) -> None:
         self._catalog, self._planning, self._work = catalog, planning, work
-        self._lease, self._clock, self._submit = lease, clock, submit
+        self._lease, self._clock, self._submit, self._serving = lease, clock, submit, serving
         self.woken = threading.Event()
         self.commands = Commands(catalog, lease)
         self._name = planning().workflow.name
-        self._execution: Execution | None = None
-        self._interrupted = False
-        self._failures: list[EventRecord] = []
+        self._executions: list[Execution] = []
+        self._overlapped = False
+        self._interrupted: set[str] = set()
         self._setbacks = Setbacks()
         self._ahead: dict[str, tuple[float, float]] = {}
-        self._folding: set[str] = set()
+        self._folding = Folding(work, submit)
         self._stopping = False
         self.caught_up = False
         """Whether the logs of consumers were asked what they hold."""
@@ -88,28 +89,29 @@ class Loop:
             with self._catalog.transaction() as db:
                 events.happen(db, self._name, events.DEADLINE, {}, now)
         handled = self._handle_pending()
-        if self._execution is not None and self._execution.lost is not None:
+        for lost in (e.lost for e in self._executions if e.lost is not None):
             raise CatalogError(
-                f"catalog {self._catalog.url}: could not be told how a step ended: {self._execution.lost} "
+                f"catalog {self._catalog.url}: could not be told how a step ended: {lost} "
                 "The step will be done again by the next scheduler."
-            ) from self._execution.lost
+            ) from lost
         return self._advance() or handled
 
     @property
     def running(self) -> bool:
-        """Whether a job runs."""
-        return bool(self._folding) or (self._execution is not None and bool(self._execution.dispatch.running))
+        """Whether a job runs, or one that ended is not recorded."""
+        return bool(self._folding) or any(e.dispatch.running for e in self._executions)
 
     def stop(self) -> None:
         """Begin nothing more; what runs may finish."""
         self._stopping = True
-        if self._execution is not None:
-            self._execution.dispatch.stop()
+        for execution in self._executions:
+            execution.dispatch.stop()
 
     def abandon(self) -> None:
         """Let what runs fail: nothing that was readable changes by it."""
-        if self._execution is not None:
-            self._execution.abandon()
+        for execution in self._executions:
+            execution.abandon()
+        self._folding.abandon()
 
     # events
 
@@ -130,27 +132,35 @@ class Loop:
         return bool(pending)
 
     def _handle(self, event: EventRecord) -> None:
-        execution = self._execution
         if event.kind == events.COMMAND:
             self._ask(event)
         elif event.kind == events.ARRIVAL:
-            # a plan that follows an interrupted one is left alone: arrivals without end must not stop deliveries
-            if execution is not None and execution.concerns(event.about) and not self._interrupted:
-                execution.dispatch.stop()
-                self._interrupted = True
+            for execution in self._executions:
+                # a plan that follows an interrupted one is left alone: arrivals without end must not stop deliveries
+                if execution.concerns(event.about) and self._interrupted.isdisjoint(execution.due):
+                    execution.dispatch.stop()
+                    self._interrupted.update(execution.due)
             self._changed = True
         elif event.kind == events.DEADLINE:
             self._changed = True
-        elif execution is not None and event.about["plan"] == execution.plan:
-            execution.dispatch.finished(event.about["position"])
-            if event.kind == events.FAILED:
-                execution.dispatch.stop()
-                self._failures.append(event)
+        else:
+            for execution in (e for e in self._executions if e.plan == event.about["plan"]):
+                self._finished(execution, event)
+
+    def _finished(self, execution: Execution, event: EventRecord) -> None:
+        busy = self._busy
+        execution.dispatch.finished(event.about["position"])
+        if event.kind == events.FAILED:
+            execution.dispatch.stop()
+            execution.failures.append(event)
+        # somebody who served would refresh what waited for this step; the caller of a refresh waits for the whole plan
+        self._changed = self._changed or (self._serving and self._busy != busy)
 
     def _ask(self, event: EventRecord) -> None:
         self._changed = True
-        if event.about.get("pause") and self._execution is not None:
-            self._execution.dispatch.stop()
+        if event.about.get("pause"):
+            for execution in self._executions:
+                execution.dispatch.stop()
         if "refresh" in event.about:
             self._setbacks.forget()
         self.commands.take(event)
@@ -159,12 +169,13 @@ class Loop:
 
     def _advance(self) -> bool:
         did = False
-        if self._execution is not None:
-            did = self._begin_steps(self._execution)
-            if self._execution.dispatch.ended:
-                self._end(self._execution)
+        for execution in list(self._executions):
+            did = self._begin_steps(execution) or did
+            if execution.dispatch.ended:
+                self._end(execution)
                 did = True
-        if self._execution is None and self._changed and not self._folding and not self._stopping:
+        did = self._record_folds() or did
+        if self._changed and not self._stopping:
             self._plan()
             did = True
         return did
@@ -184,13 +195,15 @@ class Loop:
 
     def _plan(self) -> None:
         """Plan what is asked for, else what is due, and begin; if there is nothing, know when there will be."""
-        planning = self._planning()
+        self._changed = False
+        planning, busy = self._planning(), self._busy
+        if busy == planning.network.outputs.keys():
+            return  # all wait for what runs, and its end is an event
         with self._catalog.transaction() as db:
             self._lease.check(db)
             state, now = planning.begin(db, self._clock())
             record = db.get(WorkflowRecord, self._name)
             paused = record is not None and record.paused
-        self._changed = False
         if paused:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
@@ -202,13 +215,18 @@ class Loop:
             self.commands.failed(asked, unknown("output", gone[0], outputs, f"workflow {self._name!r}"))
             self._changed = True
             return
+        waiting = self._waiting(planning, state, now, asked, busy)
+        if asked is not None and not waiting.isdisjoint(asked.demand.outputs):
+            if not self._serving:
+                return
+            asked = None
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         if asked is not None and not asked.met:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)
         else:
-            only = asked.demand.outputs or None if asked is not None else None
-            soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in resting}
-            planned = planning.plan(state, now, only=only, without=resting, excluded=excluded, soon=soon)
+            only, left = (asked.demand.outputs or None if asked is not None else None), resting | waiting
+            soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in left}
+            planned = planning.plan(state, now, only=only, without=left, excluded=excluded, soon=soon)
         if planned.decision.infeasible is not None:
             error = self._work().missing_input() or planned.decision.infeasible.error()
             self._give_up(planned.decision.infeasible.outputs, error, now)
@@ -217,11 +235,30 @@ class Loop:
                 self._changed = True
             else:
                 self._begin(planning, state, planned, asked)
-        elif asked is not None:
+        elif asked is not None and (asked.demand.outputs or not self._executions):
             if not self._looks_ahead(planning, state, now, asked):
                 self._satisfied(asked, now)
         else:
-            self._await(planning, state, now)
+            self._await(planning, state, now, resting | waiting)
+
+    @property
+    def _busy(self) -> frozenset[str]:
+        """The outputs that are computed from what a plan under way works on."""
+        if not self._executions:
+            return frozenset()
+        return self._planning().network.sharing({c for e in self._executions for c in e.works_on})
+
+    def _waiting(
+        self, planning: Planning, state: State, now: Stamp, asked: Asked | None, busy: frozenset[str]
+    ) -> frozenset[str]:
+        """The outputs that are not planned for now: those that are `busy`, and those that would work on what a busy one
+        which is wanted is computed from, so that it would wait for ever.
+        """
+        if not busy:
+            return busy
+        network = planning.network
+        wanted = busy & {*state.problem(now).due(), *(asked.demand.outputs if asked is not None else ())}
+        return busy | network.sharing({c for o in wanted for c in network.upstream(o) if network.producers.get(c)})
 
     def _looks_ahead(self, planning: Planning, state: State, now: Stamp, asked: Asked) -> bool:
         """Whether a bound breaks before a plan for it would be done, which is due too; asked once."""
@@ -246,8 +283,10 @@ class Loop:
             execution.begin(db)
         if asked is not None:
             asked.plans.append(execution.plan)
-        self._execution = execution
+        self._overlapped = bool(self._executions)
+        self._executions.append(execution)
         self._begin_steps(execution)
+        self._changed = self._serving  # others may be planned for, or their deadlines are to be known
         execution.justify()
 
     def _satisfied(self, asked: Asked, now: Stamp) -> None:
@@ -259,31 +298,52 @@ class Loop:
             self.commands.done(asked)
         self._changed = True
 
-    def _await(self, planning: Planning, state: State, now: Stamp) -> None:
-        """Nothing is to be done: find out when there will be something."""
-        self._ahead = planning.deadlines(state, now, without=self._setbacks.resting(now))
+    def _await(self, planning: Planning, state: State, now: Stamp, without: Collection[str]) -> None:
+        """Nothing is to be done: find out when there will be something, `without` outputs that rest or wait."""
+        self._ahead = planning.deadlines(state, now, without=without)
         # what could not be done at its moment is not tried at every turn
         coming = [max(moment, now + SECOND) for moment, _ in self._ahead.values()]
         end = self._setbacks.next_end(now)
         self.next = min(coming if end is None else [*coming, end], default=None)
 
     def _end(self, execution: Execution) -> None:
-        self._execution, self._changed = None, True
-        if execution.dispatch.complete and not self._failures:
-            self._interrupted = False
+        self._executions.remove(execution)
+        self._changed = True
+        if execution.dispatch.complete and not execution.failures:
+            self._interrupted.difference_update(execution.due)
             self._setbacks.overcome(execution.due, execution.variants)
             for asked in self.commands:
                 asked.met = asked.met or execution.plan in asked.plans
-            state, planning = execution.state, self._planning()
+            self._tidy(execution)
+        for failure in execution.failures:
+            self._failed(execution, failure)
+
+    def _tidy(self, execution: Execution) -> None:
+        """Take out of planning what nobody needs since a plan was carried out, and fold what grew long."""
+        state, planning = execution.state, self._planning()
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            setbacks.overcome(db, self._name, execution.due)
+            renew(db, state, execution.planned.anew, execution.made)
+            under_way = None
+            if self._overlapped:  # others made something meanwhile
+                state, under_way = planning.load(db), UnderWay()
+                for other in self._executions:
+                    other.foretell(under_way)
+            retire(db, state, planning.digests, self._clock(), under_way)
+        for stored in long(state, planning.learning):
+            expected = planning.learning.cost_of_folding(stored)
+            self._folding.begin(stored, expected, self._clock(), self.woken.set)
+
+    def _record_folds(self) -> bool:
+        """Let what was folded be read, where no plan under way goes on from what it was; whether there was anything."""
+        folds = self._folding.written({channel for e in self._executions for channel in e.reads})
+        if folds:
             with self._catalog.transaction() as db:
                 self._lease.check(db)
-                retire(db, state, planning.digests, self._clock())
-            for stored in long(state, planning.learning):
-                self._folding.add(stored.block.id)
-                self._submit(partial(self._fold, stored))
-        for failure in self._failures:
-            self._failed(execution, failure)
-        self._failures = []
+                for fold in folds:
+                    fold.record(db, self._name)
+        return bool(folds)
 
     def _failed(self, execution: Execution, event: EventRecord) -> None:
         """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
@@ -296,15 +356,9 @@ class Loop:
             self._give_up(outputs, error, now)
 
     def _give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> None:
-        self.commands.fail_first(outputs, self._setbacks.give_up(outputs, error, now))
+        reason = self._setbacks.give_up(outputs, error, now)
+        with self._catalog.transaction() as db:
+            self._lease.check(db)
+            setbacks.record(db, self._name, outputs, reason, self._clock())
+        self.commands.fail_first(outputs, reason)
         self._changed = True
-
-    def _fold(self, stored: Stored) -> None:
-        try:
-            expected = self._planning().learning.cost_of_folding(stored)
-            fold(self._catalog, self._work(), stored, self._name, expected, self._clock)
-        except Exception as error:  # the base is as readable as before, and will be found long again
-            log.warning("%s: could not be folded: %s", stored.block, error)
-        finally:
-            self._folding.discard(stored.block.id)
-            self.woken.set()

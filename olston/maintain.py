@@ -1,23 +1,18 @@
-"""Maintenance: what no plan needs any more leaves planning, and long overlays become anchors (DESIGN 4)."""
+"""Maintenance: what no plan needs any more leaves planning; which overlays are long (DESIGN 4)."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sqlmodel import Session, col, select
 
 from olston import state as states
-from olston import worker
 from olston.attempt import new_attempt
 from olston.block import Block
-from olston.catalog import Catalog
-from olston.catalog.records import BlockRecord, StepRecord
-from olston.faults import point
-from olston.learning import FOLD, Learning
-from olston.operators.estimate import Work
-from olston.provenance import Stamp
-from olston.scheduler.outcome import Outcome
+from olston.catalog.records import BlockRecord
+from olston.learning import Learning
+from olston.provenance import Provenance, Stamp
 from olston.scheduler.retire import live
 from olston.state import Key, State
 from olston.step import Stored
@@ -26,10 +21,26 @@ PARTS = 64
 """Parts from which on an overlay is folded whatever that costs: a plan reads the whole list of them."""
 
 
-def retire(db: Session, state: State, digests: Mapping[str, str], now: Stamp) -> None:
-    """Take what no plan can use out of planning, and put runs of deltas that are only used as one together."""
-    kept = live(state.network, state.blocks(), state.holds)
-    wanted: dict[Key, Block] = {b.key: b for blocks in kept.values() for b in blocks}
+@dataclass
+class UnderWay:
+    """What plans under way read, and what there will be if they are carried out."""
+
+    reads: set[Key] = field(default_factory=set)
+    blocks: list[Block] = field(default_factory=list)
+    holds: dict[str, Provenance | None] = field(default_factory=dict)
+
+
+def retire(
+    db: Session, state: State, digests: Mapping[str, str], now: Stamp, under_way: UnderWay | None = None
+) -> None:
+    """Take what no plan can use out of planning, and put runs of deltas that are only used as one together.
+
+    What plans `under_way` read stays, and what can be used once they are carried out.
+    """
+    wanted = _wanted(state, UnderWay())
+    if under_way is not None:
+        wanted |= {key: b for key, b in _wanted(state, under_way).items() if state.parts(b)}
+        wanted |= {key: state.stored[key].block for key in under_way.reads if key in state.stored}
     chains = {key: _named(state.find(b)) for key, b in wanted.items() if key not in state.stored}
     gone = [s.block.id for key, s in state.stored.items() if key not in wanted and s.block.id]
     for record in db.exec(select(BlockRecord).where(col(BlockRecord.id).in_(gone))):
@@ -39,37 +50,26 @@ def retire(db: Session, state: State, digests: Mapping[str, str], now: Stamp) ->
     state.stored = {key: s for key, s in state.stored.items() if key in wanted} | chains
 
 
+def _wanted(state: State, given: UnderWay) -> dict[Key, Block]:
+    """The blocks that plans can use, `given` what there is beside the state."""
+    blocks = state.blocks()
+    for block in given.blocks:
+        blocks.setdefault(block.channel, []).append(block)
+    kept = live(state.network, blocks, {**state.holds, **given.holds})
+    return {b.key: b for blocks in kept.values() for b in blocks}
+
+
+def renew(db: Session, state: State, channels: Collection[str], made: Collection[str]) -> None:
+    """Of `channels`, which were computed anew from the sources, only the blocks that were `made` then count."""
+    old = [key for key, s in state.stored.items() if s.block.channel in channels and s.block.id not in made]
+    ids = [state.stored.pop(key).block.id for key in old]
+    for record in db.exec(select(BlockRecord).where(col(BlockRecord.id).in_(ids))):
+        record.live = False
+
+
 def long(state: State, learning: Learning) -> list[Stored]:
     """The bases whose overlay it is worth its cost to fold."""
     return [s for s in _longest(state) if len(s.content.parts) > PARTS or learning.worth_folding(s)]
-
-
-def fold(
-    catalog: Catalog, work: worker.Work, stored: Stored, workflow: str, expected: float, clock: Callable[[], int]
-) -> None:
-    """Write a base as a new anchor, and let it be read from there; what it took is recorded like a step."""
-    block, attempt, began, started = stored.block, new_attempt(), clock(), time.perf_counter()
-    made, warning = work.fold(stored, attempt)
-    folded = made.content
-    point("fold-written")
-    seconds = time.perf_counter() - started
-    assert folded.anchor is not None
-    rows = folded.anchor.rows
-    done = Work(base=block.rows, written=(rows,), overlay=stored.content.overlay)
-    outcome = Outcome(
-        block.channel, FOLD, ((block.kind, block.rows),), done, (rows,), (block.rows,), seconds, expected, True
-    )
-    with catalog.transaction() as db:
-        record = db.get(BlockRecord, block.id)
-        if record is not None:
-            record.content, record.rows = folded.to_dict(), rows
-        db.add(
-            StepRecord(
-                attempt=attempt, plan="", workflow=workflow, name=f"{block.channel}.{FOLD}", state="done",
-                operands=[str(block)], results=[str(block)], expected_seconds=expected, expected_rows=block.rows,
-                seconds=seconds, rows=rows, started_at=began, outcomes=[outcome.to_dict()], error=warning,
-            )
-        )  # fmt: skip
 
 
 def _longest(state: State) -> Iterator[Stored]:

@@ -36,11 +36,15 @@ class Demand:
 
 @dataclass(frozen=True)
 class Planned:
-    """A decision, the problem it answers, and the moment at which it was made."""
+    """A decision, the problem it answers, and the moment at which it was made.
+
+    `anew` are the channels of which nothing that was made before counts any more.
+    """
 
     problem: Problem
     decision: Decision
     now: Stamp
+    anew: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ class Planning:
         problem = state.problem(now, network)
         if demand is not None:
             sought = self._demanded(problem, demand.outputs, demand.full)
-            return Planned(sought, decide(sought, due=demand.outputs), now)
+            upstream = {c for o in demand.outputs for c in network.upstream(o)} if demand.full else set()
+            anew = frozenset(c for c in upstream if not self.workflow.channels[c].is_source)
+            return Planned(sought, decide(sought, due=demand.outputs), now, anew)
         due = problem.due()
         if ahead := max((span for output, span in (soon or {}).items() if output not in due), default=0):
             problem = state.problem(now + int(ahead) + 1, network)

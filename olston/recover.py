@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, delete, select
 
-from olston import arrivals, held, taken
+from olston import arrivals, held, identity, taken
 from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
 from olston.content import Content
@@ -104,8 +104,10 @@ def recover(
         taken.restore(db, workflow, (a for w in waves for a in w.arrivals))
         known = db.get(WorkflowRecord, workflow) or WorkflowRecord(name=workflow)
         known.planned_at = max(known.planned_at, survey.newest)
+        known.identity = identity.new()
         db.add(known)
     point("recovery-catalogued")
+    identity.mark(catalog, session, store.home, workflow)
     return Recovered(
         workflow,
         store.home,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import Any
 
 from olston import events
@@ -67,10 +68,18 @@ class Scheduling:
     def fulfil(self, command: int) -> tuple[dict[str, Any], Exception | None]:
         """What came of a command, and the failure itself if it happened here.
 
-        It is carried out here if nobody else schedules; otherwise the one who does is waited for.
+        It is carried out here if nobody else schedules; otherwise the one who does is waited for. Who stops waiting
+        wants it no more.
         """
+        try:
+            return self._fulfil(command)
+        except BaseException:
+            self._withdraw(command)
+            raise
+
+    def _fulfil(self, command: int) -> tuple[dict[str, Any], Exception | None]:
         while True:
-            with self._leading() as loop:
+            with self._leading(serving=False) as loop:
                 # once this one schedules, nobody else answers
                 answer = self._answer_to(command)
                 if answer is not None:
@@ -80,6 +89,13 @@ class Scheduling:
                         loop.run(lambda: command in loop.commands.answers)
                         return loop.commands.answers[command], loop.commands.errors.get(command)
             time.sleep(WAIT)
+
+    def _withdraw(self, command: int) -> None:
+        with suppress(CatalogError), self._catalog.transaction() as db:
+            known = db.get(EventRecord, command)
+            if known is not None and not known.answered:
+                known.handled = True
+                events.answer(db, command, {"withdrawn": True})
 
     def _answer_to(self, command: int) -> dict[str, Any] | None:
         with self._catalog.look() as db:
@@ -100,7 +116,7 @@ class Scheduling:
             stop.wait(WAIT)
 
     def _turn(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:
-        with self._leading() as loop:
+        with self._leading(serving=True) as loop:
             if loop is not None:
 
                 def over(loop: Loop = loop) -> bool:
@@ -111,7 +127,7 @@ class Scheduling:
                     loop.run(over)
 
     @contextmanager
-    def _leading(self) -> Iterator[Loop | None]:
+    def _leading(self, *, serving: bool) -> Iterator[Loop | None]:
         """A loop while this scheduler holds the workflow, else none. At the end what runs finishes or is abandoned."""
         if not self._turning.acquire(blocking=False):
             yield None
@@ -124,14 +140,18 @@ class Scheduling:
             try:
                 # if nobody else held it since, the catalog knows all that consumers hold
                 fence, before = self.lease.fence, self._caught_up_at
-                loop = Loop(self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit)
+                loop = Loop(
+                    self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit, serving=serving
+                )
                 loop.caught_up = before is not None and fence == before + 1
                 self._loop = loop
+                grace = GRACE
                 try:
                     yield loop
+                    grace = GRACE if serving else inf  # a refresh folds what it made long, however long that takes
                 finally:
                     self._caught_up_at = fence if loop.caught_up else None
-                    self._wind_up(loop)
+                    self._wind_up(loop, grace)
             finally:
                 self._loop = None
                 pool.shutdown(wait=True)
@@ -139,15 +159,15 @@ class Scheduling:
         finally:
             self._turning.release()
 
-    def _wind_up(self, loop: Loop) -> None:
-        """Let what runs finish, and record it; after a while abandon it."""
+    def _wind_up(self, loop: Loop, grace: float) -> None:
+        """Let what runs finish, and record it; after the seconds of `grace` abandon it."""
         loop.stop()
-        given_up_at = time.monotonic() + GRACE
+        given_up_at = time.monotonic() + grace
         try:
             while loop.running:
                 if time.monotonic() > given_up_at:
                     loop.abandon()
-                    given_up_at = time.monotonic() + GRACE
+                    given_up_at = time.monotonic() + grace
                 if not loop.turn():
                     loop.woken.wait(WAIT)
                     loop.woken.clear()

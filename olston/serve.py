@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from olston import cron
 from olston.errors import OlstonError
-from olston.loop import Loop, log
-from olston.scheduling import Scheduling
+from olston.loop import Loop
+from olston.scheduling import Scheduling, log
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from sqlmodel import Session
+
+from olston.catalog.records import SetbackRecord
+from olston.errors import OlstonError
 from olston.provenance import Stamp
 from olston.scheduler.rest import Rests
 
@@ -56,3 +60,18 @@ class Setbacks:
         """When the first of the present rests is over."""
         ends = [end for rests in (self._outputs, self._variants) if (end := rests.next_end(now)) is not None]
         return min(ends, default=None)
+
+
+def record(db: Session, workflow: str, outputs: Iterable[str], error: Exception, now: int) -> None:
+    """Say why outputs are left as they are, for those who ask."""
+    said = error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}"
+    for output in outputs:
+        db.merge(SetbackRecord(workflow=workflow, output=output, error=said, happened_at=now))
+
+
+def overcome(db: Session, workflow: str, outputs: Iterable[str]) -> None:
+    """Outputs were refreshed."""
+    for output in outputs:
+        known = db.get(SetbackRecord, (workflow, output))
+        if known is not None:
+            db.delete(known)

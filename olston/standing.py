@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from olston.catalog.records import PlanRecord, StepRecord
+from olston.catalog.records import LeaseRecord, PlanRecord, StepRecord
 from olston.lease import holder
 from olston.report import Tried
 
@@ -39,15 +39,20 @@ def standing(db: Session, workflow: str) -> Standing:
     scheduler = holder(db, workflow)
     steps = select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc())
     last = list(db.exec(steps.limit(STEPS)))
-    plans = select(PlanRecord.id).where(PlanRecord.workflow == workflow).order_by(col(PlanRecord.made_at).desc())
-    newest = db.exec(plans.limit(1)).first()
-    running = [s for s in last if s.state == "running" and s.plan == newest and scheduler is not None]
+    lease = db.get(LeaseRecord, workflow) if scheduler is not None else None
+    running = [s for s in last if s.state == "running" and lease is not None and _by(db, s) == lease.fence]
     outcome: dict[str, StepRecord] = {}
     for step in last:
         if step.state in ("done", "failed"):
             outcome.setdefault(step.name, step)
     failures = [s for s in outcome.values() if s.state == "failed"]
     return Standing(scheduler, tuple(map(tried, running)), tuple(map(tried, failures)))
+
+
+def _by(db: Session, step: StepRecord) -> int | None:
+    """The number of the scheduler that began a step."""
+    plan = db.get(PlanRecord, step.plan)
+    return None if plan is None else plan.fence
 
 
 def tried(s: StepRecord) -> Tried:

@@ -63,18 +63,26 @@ class State:
         found = self.stored.get(block.key)
         return self._chained(block) if found is None else found
 
+    def parts(self, block: Block) -> list[Key]:
+        """The blocks that are stored which `block` is read from."""
+        return [block.key] if block.key in self.stored else [part.key for part in self._run(block)]
+
     def _chained(self, block: Block) -> Stored:
-        onward: dict[Provenance | None, list[Block]] = {}
-        for other in (s.block for s in list(self.stored.values())):
-            if other.channel == block.channel and is_delta(other.kind) and fits(other.kind, block.kind):
-                onward.setdefault(other.source, []).append(other)
-        run = shortest_run(onward, block.source, block.target) if block.source is not None else []
+        run = self._run(block)
         if not run:
             raise StoreError(f"{block}: is not there, and no deltas lead to it; refresh in full.")
         content = Content()
         for part in run:
             content = content.then(self.stored[part.key].content)
         return Stored(block, content)
+
+    def _run(self, block: Block) -> Sequence[Block]:
+        """The deltas that lead from where `block` starts to where it ends, if there are any."""
+        onward: dict[Provenance | None, list[Block]] = {}
+        for other in (s.block for s in list(self.stored.values())):
+            if other.channel == block.channel and is_delta(other.kind) and fits(other.kind, block.kind):
+                onward.setdefault(other.source, []).append(other)
+        return [] if block.source is None else shortest_run(onward, block.source, block.target)
 
     def pack(self, channel: str, provenance: Provenance | None) -> list[Any] | None:
         """Provenance as it is kept: runs of arrivals for each pathway."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func
 from sqlmodel import Session, col, select
 
-from olston.catalog.records import PlanRecord, StepRecord, WorkflowRecord
+from olston.catalog.records import PlanRecord, SetbackRecord, StepRecord, WorkflowRecord
 from olston.constraints import Staleness
 from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
@@ -44,7 +44,8 @@ def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: b
     content = problem.holds[name]
     held = None if content is None else ProvenanceOf(name, content, workflow.channels[name].pathways, problem.history)
     bounds = () if content is None else tuple(_bounds(problem, name, content))
-    return OutputOf(name, due, held, bounds, _failure(db, workflow.name) if due else None)
+    setback = db.get(SetbackRecord, (workflow.name, name)) if due else None
+    return OutputOf(name, due, held, bounds, None if setback is None else setback.error)
 
 
 def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:
@@ -55,14 +56,6 @@ def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[Boun
             yield BoundOf(str(s.bound), s.left / 1e6, breaks.get(s.bound), stale / 1e6)
         else:
             yield BoundOf(str(s.bound), s.left / 1e6, None, problem.history.inconsistency(content, inputs) / 1e6)
-
-
-def _failure(db: Session, workflow: str) -> str | None:
-    """The error of the last plan's last failed step, if nothing was done since."""
-    last = db.exec(
-        select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc()).limit(1)
-    ).first()
-    return last.error if last is not None and last.state == "failed" else None
 
 
 def report(db: Session, state: State, plans: Sequence[str]) -> Report:

@@ -41,6 +41,11 @@ class Dispatch:
         return frozenset(self._begun - self._done)
 
     @property
+    def remaining(self) -> frozenset[int]:
+        """What runs or will be begun."""
+        return self.running if self._stopped else frozenset(range(len(self.steps))) - self._done
+
+    @property
     def complete(self) -> bool:
         """Whether every step was done."""
         return len(self._done) == len(self.steps)
@@ -48,7 +53,7 @@ class Dispatch:
     @property
     def ended(self) -> bool:
         """Whether nothing runs, and nothing will be begun."""
-        return self.complete or (self._stopped and not self.running)
+        return not self.remaining
 
 
 def _dependencies(steps: Sequence[Invocation], within: Mapping[tuple[object, ...], Invocation]) -> list[set[int]]:

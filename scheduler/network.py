@@ -6,7 +6,7 @@ blocks or time; it is compiled once per definition from a `Workflow` or read fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -106,6 +106,10 @@ class Network:
                 wanted += read
             self._upstream[channel] = frozenset(found)
         return self._upstream[channel]
+
+    def sharing(self, channels: Collection[str]) -> frozenset[str]:
+        """The outputs that are computed from one of `channels`, or are one."""
+        return frozenset(o for o in self.outputs if not self.upstream(o).isdisjoint(channels))
 
     @cached_property
     def readers(self) -> dict[tuple[str, Kind], list[tuple[Variant, int, int]]]:

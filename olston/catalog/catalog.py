@@ -19,7 +19,7 @@ from sqlmodel import Session
 from olston.errors import CatalogError
 
 _LOCK = 0x6F6C73746F6E
-LATEST = "0007"
+LATEST = "0008"
 """The newest migration; a test checks that it is."""
 
 
@@ -27,7 +27,7 @@ class Catalog:
     """A database, brought up to date when it is opened."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url, self._closed = url, False
         try:
             self._engine = _engine(url)
             self._bring_up_to_date()
@@ -42,6 +42,7 @@ class Catalog:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """All of it or nothing, and nobody else writes meanwhile."""
+        self._refuse_closed()
         try:
             with Session(self._engine, expire_on_commit=False) as session, session.begin():
                 connection = session.connection()  # it begins here, before anything else is locked
@@ -57,6 +58,7 @@ class Catalog:
     @contextmanager
     def look(self) -> Iterator[Session]:
         """Reading only: waits for nobody, and sees the catalog as it was at one moment."""
+        self._refuse_closed()
         one_moment = {"isolation_level": "REPEATABLE READ"}
         options = {"olston_reads": True} if self._engine.dialect.name == "sqlite" else one_moment
         try:
@@ -69,7 +71,13 @@ class Catalog:
             ) from error
 
     def close(self) -> None:
+        """Let go of the database. Nothing is read or written after that."""
+        self._closed = True
         self._engine.dispose()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise CatalogError(f"catalog {self.url}: was closed; open it again, by a new Engine(…).")
 
     def _bring_up_to_date(self) -> None:
         with self._engine.connect() as connection:

@@ -20,13 +20,17 @@ def _moment(**options: Any) -> Any:
 
 
 class WorkflowRecord(SQLModel, table=True):
-    """A workflow. `planned_at` is the greatest `now` that a plan has used: arrivals are stamped later."""
+    """A workflow. `planned_at` is the greatest `now` that a plan has used: arrivals are stamped later.
+
+    `identity` tells this catalog from others that know a workflow of this name; its home says it too.
+    """
 
     __tablename__ = "workflow"
 
     name: str = Field(primary_key=True)
     planned_at: int = _moment(default=0)
     paused: bool = False
+    identity: str | None = None
 
 
 class ChannelRecord(SQLModel, table=True):
@@ -103,7 +107,7 @@ class DeliveryRecord(SQLModel, table=True):
 
 
 class PlanRecord(SQLModel, table=True):
-    """A plan that was carried out, with the evidence for it."""
+    """A plan that was carried out, with the evidence for it; `fence` is the number of the scheduler that did."""
 
     __tablename__ = "plan"
 
@@ -114,6 +118,7 @@ class PlanRecord(SQLModel, table=True):
     cost: float
     evidence: dict[str, Any] = _json()
     made_at: int = _moment()
+    fence: int | None = None
 
 
 class StepRecord(SQLModel, table=True):
@@ -140,6 +145,17 @@ class StepRecord(SQLModel, table=True):
     error: str | None = None
     started_at: int = _moment()
     outcomes: list[Any] = Field(default_factory=list, sa_column=Column(JSON, nullable=False, server_default="[]"))
+
+
+class SetbackRecord(SQLModel, table=True):
+    """Why an output is left as it is for a while: no way to refresh it was found, or each failed."""
+
+    __tablename__ = "setback"
+
+    workflow: str = Field(primary_key=True)
+    output: str = Field(primary_key=True)
+    error: str
+    happened_at: int = _moment()
 
 
 class EventRecord(SQLModel, table=True):

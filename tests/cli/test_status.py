@@ -76,7 +76,7 @@ def test_what_runs_is_told_only_while_its_scheduler_lives(stage: Stage) -> None:
     stage.fill(("orders", "customers"))
     catalog = Catalog(beside(str(stage.folder / "lake")))
     with catalog.transaction() as db:
-        db.add(PlanRecord(id="z", workflow="shop", now=1, due=[], cost=1, evidence={}, made_at=FAR))
+        db.add(PlanRecord(id="z", workflow="shop", now=1, due=[], cost=1, evidence={}, made_at=FAR, fence=1))
         db.add(
             StepRecord(
                 attempt="z", plan="z", workflow="shop", name="paid.batch", state="running", operands=[], results=[],

@@ -284,3 +284,21 @@ def test_a_home_may_be_on_another_file_system(spark: SparkSession, tmp_path: Pat
     assert (tmp_path / "mounted" / "läke" / "published" / "counts" / "_delta_log").is_dir()
     with pytest.raises(ol.CatalogError, match="is no folder of this machine, so its catalog must lie elsewhere"):
         Engine(counting(), home, spark=own)
+
+
+def test_reading_by_a_changed_definition_leaves_the_catalog_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    def counting(least: int) -> ol.Workflow:
+        wf = ol.Workflow("counting")
+        kept = wf.source("rows", "n int").filter("kept", f"n > {least}")
+        wf.output(kept)
+        wf.bound_staleness(kept, 0, 0)
+        return wf
+
+    with ol.Engine(counting(0), home=str(tmp_path), spark=spark) as engine:
+        engine.ingest("rows", spark.createDataFrame([(1,), (2,)], "n int"))
+        engine.refresh()
+    with ol.Engine(counting(1), home=str(tmp_path), spark=spark) as engine:
+        assert engine.read("kept").count() == 2
+        assert "kept is changed" in str(engine.plan())
+        engine.refresh()
+        assert engine.read("kept").count() == 1

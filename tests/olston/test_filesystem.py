@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from olston import filesystem
+from olston.errors import StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +27,9 @@ def test_folders_are_listed_and_dropped(spark: SparkSession, tmp_path: Path) -> 
 def test_a_file_is_put_once_and_whole(spark: SparkSession, tmp_path: Path) -> None:
     path = f"{tmp_path}/in ä folder/one.json"
     filesystem.put(spark, path, "größe\n")
-    filesystem.put(spark, path, "another")
+    filesystem.put(spark, path, "größe\n")
+    with pytest.raises(StoreError, match="says something else"):
+        filesystem.put(spark, path, "another")
     assert filesystem.text(spark, path) == "größe\n"
     assert filesystem.names(spark, f"{tmp_path}/in ä folder") == ["one.json"]
     assert (

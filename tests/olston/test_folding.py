@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import olston as ol
-from olston.maintain import fold
+from olston.folding import Folding
 from tests.olston.test_engine import Lab
 
 if TYPE_CHECKING:
@@ -28,7 +28,12 @@ def test_keys_that_waves_have_in_common_are_found_at_a_fold_and_told(spark: Spar
     with engine._catalog.look() as db:
         state = engine._planning.load(db)
     (base,) = [s for s in state.stored.values() if s.block.channel == "items" and s.block.is_base and s.block.id]
-    fold(engine._catalog, engine._worker, base, "w", 1.0, lambda: int(engine.now))
+    folding = Folding(lambda: engine._worker, lambda function: function())
+    folding.begin(base, 1.0, int(engine.now), lambda: None)
+    assert not folding.written(reading={"items"})
+    (fold,) = folding.written(reading=())
+    with engine._catalog.transaction() as db:
+        fold.record(db, "w")
     (warning,) = engine.status().warnings
     assert warning.startswith("items: several rows have one key (k), which should be unique: {a, ")
     assert "delete what is too much: ingest('items', …, kind=\"delta\")" in warning

@@ -42,6 +42,8 @@ def plain(value: Any) -> Any:
     """`value`, as Spark gives it, in the form in which rows hold it."""
     if isinstance(value, list | tuple):
         return tuple(map(plain, value))
+    if isinstance(value, bytearray):
+        return bytes(value)
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -20,6 +20,7 @@ Python: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """A value computed from the columns of one row."""
 
 ARRAY, STRUCT, DECIMAL = "array<int>", "struct<x:int,y:string>", "decimal(10,2)"
+DOUBLES, LONG_DECIMAL = "array<double>", "decimal(38,4)"
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,16 @@ _EXPRESSIONS: dict[str, list[Template]] = {
         ("{} + 1", "int", lambda v: v + 1),
         ("cast({} as string)", "string", str),
     ],
+    "tinyint": [("{} * 2", "int", lambda v: v * 2), ("cast({} as smallint)", "smallint", lambda v: v)],
+    "smallint": [("{} + 1", "int", lambda v: v + 1), ("cast({} as float)", "float", float)],
     "bigint": [("{} * 2", "bigint", lambda v: v * 2)],
+    "float": [
+        ("cast({} * 0.5D as float)", "float", lambda v: v * 0.5),
+        ("cast({} as double)", "double", lambda v: v),
+    ],
     "double": [("{} * 0.5D", "double", lambda v: v * 0.5)],
     DECIMAL: [(f"cast({{}} + 1.50 as {DECIMAL})", DECIMAL, lambda v: v + Decimal("1.50"))],
+    LONG_DECIMAL: [("abs({})", LONG_DECIMAL, Decimal.copy_abs)],
     "string": [
         ("upper({})", "string", str.upper),
         ("substring({}, 1, 2)", "string", lambda v: v[:2]),
@@ -118,30 +126,51 @@ _EXPRESSIONS: dict[str, list[Template]] = {
         ("{} + interval 90 minutes", "timestamp", lambda v: v + timedelta(minutes=90)),
         ("cast({} as date)", "date", datetime.date),
     ],
+    "timestamp_ntz": [
+        ("{} + interval 90 minutes", "timestamp_ntz", lambda v: v + timedelta(minutes=90)),
+        ("cast({} as date)", "date", datetime.date),
+    ],
+    "binary": [
+        ("concat({0}, {0})", "binary", lambda v: v + v),
+        ("hex({})", "string", lambda v: v.hex().upper()),
+        ("length({})", "int", len),
+    ],
     "boolean": [("NOT {}", "boolean", operator.not_)],
     ARRAY: [
         ("size({})", "int", len),
         ("get({}, 0)", "int", lambda v: v[0] if v else None),
         ("sort_array({})", ARRAY, lambda v: tuple(sorted(v, key=rank))),
     ],
+    DOUBLES: [
+        ("get({}, 0)", "double", lambda v: v[0] if v else None),
+        ("sort_array({})", DOUBLES, lambda v: tuple(sorted(v, key=rank))),
+    ],
     STRUCT: [("{}.x", "int", lambda v: v[0]), ("{}.y", "string", lambda v: v[1])],
 }
 
 _CONDITIONS: dict[str, list[tuple[str, Callable[[Any], bool | None]]]] = {
     "int": [("{} > 1", lambda v: v > 1), ("{} % 2 = 0", lambda v: v % 2 == 0)],
+    "tinyint": [("{} > 1", lambda v: v > 1)],
+    "smallint": [("{} < 1", lambda v: v < 1)],
     "bigint": [("{} > 1", lambda v: v > 1)],
+    "float": [("{} > 0.5D", lambda v: isnan(v) or v > 0.5)],
     "double": [("{} > 0.5D", lambda v: isnan(v) or v > 0.5)],
     DECIMAL: [("{} >= 1.00", lambda v: v >= 1)],
+    LONG_DECIMAL: [("{} > 0", lambda v: v > 0)],
     "string": [("{} like 'a%'", lambda v: v.startswith("a")), ("{} = ''", lambda v: v == "")],
     "date": [("{} > date'2024-01-31'", lambda v: v > date(2024, 1, 31))],
     "timestamp": [("{} < timestamp'2024-02-01 00:00:00'", lambda v: v < datetime(2024, 2, 1))],
+    "timestamp_ntz": [("{} < timestamp_ntz'2024-02-01 00:00:00'", lambda v: v < datetime(2024, 2, 1))],
+    "binary": [("{} > X'61'", lambda v: v > b"a")],
     "boolean": [("{}", lambda v: v)],
     ARRAY: [("size({}) > 1", lambda v: len(v) > 1)],
+    DOUBLES: [("size({}) > 1", lambda v: len(v) > 1)],
     STRUCT: [("{}.x > 1", lambda v: None if v[0] is None else v[0] > 1)],
 }
 
 _ARRAYS: dict[str, list[Template]] = {
     ARRAY: [("{}", "int", lambda v: v)],
+    DOUBLES: [("{}", "double", lambda v: v)],
     "string": [("split({}, ',')", "string", lambda v: tuple(v.split(",")))],
     "int": [("array_repeat({0}, if({0} > 3, 3, {0}))", "int", lambda v: (v,) * min(v, 3))],
 }

@@ -147,8 +147,9 @@ def measure(which: Measure, values: Sequence[Any], kind: str) -> Any:
         return None
     if which.function in ("min", "max"):
         return (min if which.function == "min" else max)(values, key=rank)
-    if any(isinstance(v, float) and math.isnan(v) for v in values):
-        return math.nan
+    endless = {v for v in values if isinstance(v, float) and not math.isfinite(v)}
+    if endless:
+        return sum(endless) if which.function in ("sum", "avg") else math.nan
     exact = [Fraction(v) for v in values]
     total, n = sum(exact, Fraction(0)), len(exact)
     match which.function:

@@ -6,6 +6,7 @@ Which invocations are legal is asked of the planner's own enumeration, without a
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -319,7 +320,9 @@ def _json(value: Any, kind: str = "") -> Any:
     if isinstance(value, tuple):
         return dict(zip("xy", value, strict=True)) if kind == STRUCT else value
     if isinstance(value, datetime):
-        return value.isoformat() + "Z"
+        return value.isoformat() + ("" if kind == "timestamp_ntz" else "Z")
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     return str(value) if isinstance(value, date | Decimal) else value
 
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from tests.equality.bags import Row
-from tests.equality.catalogue import ARRAY, DECIMAL, STRUCT, Column
+from tests.equality.catalogue import ARRAY, DECIMAL, DOUBLES, LONG_DECIMAL, STRUCT, Column
 from tests.equality.snapshots import APPEND, BASE, DELTA, REPLACE, Arrival, Arrivals, Content, Wave
 from tests.equality.spec import Source, Spec
 
@@ -18,25 +18,36 @@ CASES = 60
 NULLS = 0.2
 """The share of nulls in every column but the case."""
 
+COARSE = (0.5, 0.0, -0.0, 1.25, 2**-20 + 1, -2.5, 1024.75, math.nan, math.inf, -math.inf)
+"""Floats, and doubles, whose sums are exact, in whatever order they are added."""
+
 DOMAINS: dict[str, tuple[Any, ...]] = {
+    "tinyint": (1, 0, -(2**7), 2**7 - 1),
+    "smallint": (1, 2, -(2**15), 2**15 - 1),
     "int": (1, 2, 0, -3, 5),
     "bigint": (1, 0, -7, 2**53 + 1, 2**40),
+    "float": COARSE,
     # 1e16 swallows what is added to it, so an increment that takes it away again leaves too little
-    "double": (0.5, 0.0, -0.0, 1.25, 0.1, -2.5, 1e16, math.nan),
+    "double": (0.5, 0.0, -0.0, 1.25, 0.1, -2.5, 1e16, math.nan, math.inf, -math.inf),
     DECIMAL: (Decimal("1.00"), Decimal("0.01"), Decimal("-2.35"), Decimal("99999.99")),
+    LONG_DECIMAL: (
+        Decimal("1.0000"), Decimal("0.0001"), Decimal("-7000000000000000000000000000.1234"),
+        Decimal("8000000000000000000000000000.0001"),
+    ),
     "string": ("a", "", "A", "a,b", "a|b;c", " a", "tab\tnl\n", "'\"\\", "é", "日本🙂", "null"),
     "date": (date(2024, 1, 31), date(2024, 2, 29), date(1899, 12, 31)),
     "timestamp": (
         datetime(2024, 1, 31, 23, 59, 59, 999_999), datetime(2024, 2, 29), datetime(1969, 12, 31, 1, 2, 3, 4),
     ),
+    "timestamp_ntz": (
+        datetime(2024, 1, 31, 23, 59, 59, 999_999), datetime(2024, 3, 31, 2, 30), datetime(1582, 10, 10),
+    ),
+    "binary": (b"a", b"", b"\x00", b"a\x00", b"\xff\xfe", "é".encode(), b"\x7f"),
     "boolean": (True, False),
     ARRAY: ((1, 2), (), (2, 1), (1, None), (3,)),
+    DOUBLES: ((0.0,), (-0.0,), (math.nan,), (1.25, None), (), (-math.inf, -0.0)),
     STRUCT: ((1, "a"), (2, ""), (None, "a"), (2, None), (None, None)),
 }  # fmt: skip
-
-
-COARSE = (0.5, 0.0, -0.0, 1.25, -2.5, 1024.75)
-"""Doubles whose sums are exact, in whatever order they are added."""
 
 
 def value(random: Random, column: Column, *, skewed: bool = False) -> Any:

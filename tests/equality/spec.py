@@ -93,7 +93,7 @@ class Measure:
         if self.function in ("min", "max"):
             return Column(name, given.type, given.approximate, given.coarse)
         decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", given.type)
-        if self.function == "sum" and given.type in ("int", "bigint"):
+        if self.function == "sum" and given.type in ("tinyint", "smallint", "int", "bigint"):
             return Column(name, "bigint")
         if self.function in ("sum", "avg") and decimal is not None:
             more, digits = (10, 0) if self.function == "sum" else (4, 4)

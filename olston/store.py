@@ -27,6 +27,7 @@ from olston.operators import bag
 from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, quoted
 from olston.operators.operand import FEW, Operand
 from olston.operators.weak import Replace, WeakDelta
+from olston.operators.zeros import unsigned
 from olston.schema import Schemas, nullable, resolve
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ class Store:
 
     def shaped(self, channel: str, kind: Kind, rows: DataFrame) -> DataFrame:
         """`rows` with the columns of the channel in their order and spelling; a hidden one that is not there, as when
-        a row arrived, is null. Weights come first, where Delta keeps statistics of them.
+        a row arrived, is null. Zero has no sign. Weights come first, where Delta keeps statistics of them.
         """
         from pyspark.sql import functions as F
         from pyspark.sql.types import LongType
@@ -273,8 +274,8 @@ class Store:
             fields = {WEIGHT: LongType(), **fields}
         given = {f.name: f.dataType for f in rows.schema.fields}
         if all(given.get(name) == type_ for name, type_ in fields.items()):  # the usual case, in few words to Spark
-            return rows if list(given) == list(fields) else rows.selectExpr(*map(quoted, fields))
-        return rows.select(*[column(n, t) for n, t in fields.items()])
+            return unsigned(rows if list(given) == list(fields) else rows.selectExpr(*map(quoted, fields)))
+        return unsigned(rows.select(*[column(n, t) for n, t in fields.items()]))
 
     def _refuse_other_columns(self, channel: str, rows: DataFrame) -> None:
         known = self.schemas.public(channel)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from tests.equality.catalogue import ARRAY, DECIMAL, Column, Expression, Rowwise, arrays, conditions, kept, missing, top
+from tests.equality.catalogue import (
+    ARRAY,
+    DECIMAL,
+    DOUBLES,
+    Column,
+    Expression,
+    Rowwise,
+    arrays,
+    conditions,
+    kept,
+    missing,
+    top,
+)
 from tests.equality.rows import Waves
 from tests.equality.snapshots import APPEND, BASE, DELTA, REPLACE, Arrival, Arrivals, Wave
 from tests.equality.spec import (
@@ -33,6 +45,8 @@ NAMES = Source("names", (CASE, K, S))
 KEYED = Source("keyed", (CASE, K, V), key=("c", "k"))
 TITLES = Source("titles", (CASE, K, G), key=("c", "k"))
 OTHERS = Source("others", (CASE, G, K), key=("c", "g"))
+BYTES, F, Q = Column("o", "binary"), Column("f", "float", coarse=True), Column("q", DOUBLES)
+ODD = Source("odd", (CASE, BYTES, F, Column("u", "timestamp_ntz"), Column("i", "tinyint"), Q), key=("c", "o"))
 LATE = Source("late", (CASE, K, V, D), key=("c", "k"), order="v")
 
 STRONG = (APPEND, DELTA, APPEND, BASE)
@@ -153,5 +167,12 @@ WRITTEN = (
         "jobs on whole tables",
         ITEMS, NAMES, Batch("best", ("items",), top(2, "v")), Batch("lost", ("items", "names"), missing(("c", "k"))),
         Batch("lost_then", ("items", "names"), missing(("c", "k")), True), kinds=((APPEND, DELTA), (APPEND, BASE)),
+    ),
+    written(
+        "bytes, times without a zone and short numbers, as Delta stores them",
+        ODD, Filter("some", "odd", conditions(BYTES)[0]),
+        Aggregate("by_float", "odd", ("c", "f"), (("n", Measure("count")), ("t", Measure("sum", "i")))),
+        Aggregate("by_array", "odd", ("c", "q"), (("l", Measure("min", "o")), ("h", Measure("max", "u")))),
+        kinds=((REPLACE, DELTA, REPLACE),), delta=True,
     ),
 )  # fmt: skip

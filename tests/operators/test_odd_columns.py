@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
 import olston as ol
 from olston.operators import bag as bags
+from olston.operators.aggregate import BatchAggregate
 from olston.operators.columns import is_reserved
+from olston.operators.estimate import Work
 from olston.provenance import Provenance
 from tests.lake import Lake, bag, bag_of
 
@@ -82,3 +85,22 @@ def test_no_function_can_tell_the_sign_of_a_zero(spark: SparkSession, tmp_path: 
     in_full = lake.run("texts.batch", [lake.apply(first, then)], T(2))
     wanted = bag((1, "0.0", "{[0.0]}"), (2, "0.0", "{[0.0, null]}"), (3, None, None))
     assert lake.rows(by_delta) == lake.rows(in_full) == wanted
+
+
+def test_the_least_bigint_is_taken_out_of_a_sum_by_recomputing_it(spark: SparkSession, tmp_path: Path) -> None:
+    """The increment fails, as no bigint is its opposite; the plan made after that does without."""
+    wf = ol.Workflow("w")
+    wf.output(wf.source("s", "k string, v bigint").aggregate("sums", by="k", v=ol.sum("v")))
+    wf.bound_staleness("sums", 0, 0)
+    dear = mock.patch.object(BatchAggregate, "estimate", return_value=Work(base=1e9, written=(2.0,)))
+    with ol.Engine(wf, home=str(tmp_path), spark=spark) as engine, dear:
+        engine.ingest("s", spark.createDataFrame([("a", -(2**63)), ("a", 5), ("b", 7)], "k string, v bigint"))
+        engine.refresh()
+        steps = []
+        for row in (("b", 7, -1), ("a", -(2**63), -1)):
+            gone = spark.createDataFrame([row], "k string, v bigint, _weight int")
+            engine.ingest("s", gone, kind="delta")
+            steps.append({step[0] for step in engine.refresh().steps})
+        assert "sums.increment" in steps[0]
+        assert "sums.batch" in steps[1]
+        assert bag_of(engine.read("sums")) == bag(("a", 5))

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -81,7 +82,7 @@ class _Story:
         for source, file in files.items():
             self._files[source].append(file)
         if "pages" not in wave.rows:
-            console.print(f"  {'due' if self._engine.plan().due else 'nothing is due: scores may be a day old'}")
+            _say("due" if self._engine.plan().due else "nothing is due: scores may be a day old")
 
     def keep(self) -> None:
         """What is due is planned and done."""
@@ -93,15 +94,15 @@ class _Story:
         if not console.is_terminal:
             for step, _, seconds in report.steps:
                 console.print(f"✓ {step}  {seconds:.1f} s", markup=False)
-        console.print(_reflected(self._engine))
-        console.print(f"  olston took {took[0]:.1f} s")
+        _say(_reflected(self._engine))
+        _say(f"olston took {took[0]:.1f} s")
 
     def recompute(self) -> None:
         """The same by a plain batch job."""
         with _timed() as took, _busy("for the comparison, everything is computed anew"):
             recompute(self._engine.spark, self._files["pages"], self._files["clicks"], self._recomputed)
         self.spent.recomputing.append(took[0])
-        console.print(f"  recomputing everything takes {took[0]:.1f} s")
+        _say(f"recomputing everything takes {took[0]:.1f} s")
 
     def compare(self) -> None:
         """The output beside the last batch result, which was made of the same snapshots if it is consistent."""
@@ -122,7 +123,7 @@ class _Story:
             self.spent.repairs.append(str(plan.now))
         if kind not in self._shown and kind in _TELLING:
             self._shown.add(kind)
-            console.print(f"  [bold]{_TELLING[kind]}[/bold]")
+            _say(f"[bold]{_TELLING[kind]}[/bold]")
             console.print(plan_tree(plan, wf))
 
 
@@ -149,7 +150,7 @@ def _reflected(engine: Engine) -> str:
         parts.append(f"{pathway['input']} of {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
     apart = facts["inconsistency_seconds"] / 86_400
     verdict = "consistent" if facts["consistent"] else f"{apart:.1f} days apart, 7 allowed"
-    return f"  output reflects {', '.join(parts)}: {verdict}"
+    return f"output reflects {', '.join(parts)}: {verdict}"
 
 
 def _day(stamp: int) -> str:
@@ -204,6 +205,11 @@ def _timed() -> Iterator[list[float]]:
     took, began = [0.0], time.perf_counter()
     yield took
     took[0] = time.perf_counter() - began
+
+
+def _say(text: str) -> None:
+    """A paragraph below a moment, indented as a whole."""
+    console.print(Padding(text, (0, 0, 0, 2), expand=False))
 
 
 def _busy(what: str) -> AbstractContextManager[Any]:

@@ -38,7 +38,10 @@ def plan_tree(plan: PlanOf, workflow: Workflow) -> Tree:
     for output, content in plan.decision.holds_after.items():
         tree.add(Text(f"{output} reflects then")).add(_reflected(plan, workflow, output, content))
     if evidence is not None and evidence.alternatives:
-        tree.add("rejected").add(_rejected(plan))
+        rejected = tree.add("rejected")
+        for other in evidence.alternatives:
+            of = f"{other.output}: " if len(plan.decision.holds_after) > 1 else ""
+            rejected.add(Text(f"{of}{other.cost:.2g} s, {other.reason}: {' → '.join(other.steps)}"))
     return tree
 
 
@@ -100,15 +103,9 @@ def _reflected(plan: PlanOf, workflow: Workflow, output: str, content: Provenanc
     return table
 
 
-def _rejected(plan: PlanOf) -> Table:
-    table = _table(("output", "left"), ("steps", "left"), ("seconds", "right"), ("reason", "left"))
-    for other in plan.evidence.alternatives if plan.evidence else ():
-        table.add_row(other.output, Text(" → ".join(other.steps)), f"{other.cost:.2g}", Text(other.reason))
-    return table
-
-
 def _table(*columns: tuple[str, str]) -> Table:
     table = Table(box=None, pad_edge=False, show_edge=False)
     for heading, side in columns:
-        table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
+        named = heading in ("step", "pathway")  # names are kept whole where sentences can be broken instead
+        table.add_column(heading, justify=side, overflow="fold", no_wrap=named)  # type: ignore[arg-type]
     return table

@@ -145,6 +145,7 @@ def _live(console: Console, watch: _Watch) -> Iterator[None]:
         def done(step: Tried) -> None:
             if step.state != "running":
                 mark = "✓" if step.state == "done" else "✗"
+                live.refresh()  # it no longer runs
                 live.console.print(f"{mark} {step.step}  {step.seconds or 0:.1f} s", markup=False)
 
         with _polled(watch, done):

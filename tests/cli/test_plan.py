@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from olston.cli import main
+from olston.cli.show import console
 from olston.errors import ProblemError
 from tests.cli.stage import WORKFLOW, Stage
 from tests.pretended import arrive
@@ -195,6 +196,18 @@ def test_the_plan_of_the_moment_is_a_tree_with_bounds_and_what_was_rejected(stag
         assert words in text
     for words in ("1 day", "consistent", "rejected", "dearer by"):
         assert words in text
+
+
+def test_names_of_steps_are_not_broken_in_a_narrow_terminal(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.fill(("orders", "customers"))
+    with stage.engine() as engine:
+        arrive(engine, "orders")
+    steps = {step["step"] for step in stage.json("plan")["steps"]}
+    monkeypatch.setattr(console, "width", 72)
+    text = stage.run("plan").out
+    assert max(map(len, text.splitlines())) <= 72
+    for step in steps:
+        assert f" {step} " in text
 
 
 def test_a_changed_definition_comes_first(stage: Stage) -> None:

@@ -43,7 +43,9 @@ def _from_file(path: Path, which: str = "") -> Workflow:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except OlstonError:
+    except OlstonError as error:
+        if place := _line_in(error, path):
+            error.message = f"{path}{place}: {error.message}"
         raise
     except Exception as error:
         place = _line_in(error, path)

@@ -124,7 +124,7 @@ def _refuse(db: Session, catalog: Catalog, workflow: str, force: bool) -> None:
         if not force and db.exec(select(table).where(col(table.workflow) == workflow).limit(1)).first() is not None:
             raise CatalogError(
                 f"{workflow}: the catalog {catalog.url} is not lost: it has arrivals, blocks or deliveries. To rebuild "
-                "it all the same, stop whatever uses it and call recover(force=True).",
+                "it all the same, stop whatever uses it and call recover(force=True), or olston recover --force.",
                 code="NOTHING_LOST",
             )
 

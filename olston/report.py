@@ -335,6 +335,8 @@ class HistoryOf(Shown):
         from rich.table import Table
         from rich.text import Text
 
+        if not self.steps:
+            return Text("nothing ran yet")
         table = Table(box=None)
         for heading in ("started", "step", "", "expected s", "took s", "expected rows", "rows"):
             table.add_column(heading)

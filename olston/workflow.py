@@ -53,10 +53,10 @@ class Workflow:
             raise WorkflowError("a workflow needs a name.")
 
     def __repr__(self) -> str:
-        return (
-            f"<Workflow {self.name!r}: {len(self.sources)} sources, {len(self.widgets)} widgets, "
-            f"{len(self.outputs)} outputs, {len(self.staleness) + len(self.inconsistency)} bounds>"
-        )
+        bounds = (*self.staleness, *self.inconsistency)
+        counts = {"source": self.sources, "widget": self.widgets, "output": self.outputs, "bound": bounds}
+        has = ", ".join(f"{len(those)} {what}{'' if len(those) == 1 else 's'}" for what, those in counts.items())
+        return f"<Workflow {self.name!r}: {has}>"
 
     def _repr_svg_(self) -> str:
         """The picture that `olston dag` draws, for notebooks."""

@@ -84,7 +84,10 @@ def _tell(error: Exception, *, as_json: bool) -> int:
     """Say what went wrong; with --debug let it be raised."""
     usage = getattr(error, "format_message", None)  # typer's own errors, whichever click it brings along
     if usage is not None:
-        code, name, message = exits.WRONG, "USAGE", str(usage())
+        code, name, message = exits.WRONG, "USAGE", str(usage()).replace("Value error, ", "")
+        context = getattr(error, "ctx", None)
+        if context is not None and message.startswith("Missing"):
+            message += f" See olston {context.info_name} --help."
     elif settings.debug:
         raise error
     elif isinstance(error, OlstonError):

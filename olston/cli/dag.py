@@ -22,7 +22,10 @@ class Format(StrEnum):
 
 
 def dag(
-    format: Annotated[Format, typer.Option(help="What to draw with; none needs a network.")] = Format.TEXT,
+    format: Annotated[
+        Format | None,
+        typer.Option(help="What to draw with; by the suffix of --output by default, else text. None needs a network."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.", metavar="FILE")] = None,
     status: Annotated[bool, typer.Option("--status", help="Also show how the outputs stand.")] = False,
     project: InProject = None,
@@ -30,7 +33,7 @@ def dag(
 ) -> None:
     """Draw sources, what is made of them, outputs and bounds. Internal channels are left out.
 
-    [bold]Examples:[/bold] olston dag; olston dag --format html --status -o dag.html
+    [bold]Examples:[/bold] olston dag; olston dag --format mermaid; olston dag --status -o dag.html
     """
     from contextlib import chdir
 
@@ -56,7 +59,7 @@ def dag(
         Format.DOT: dot.dot,
         Format.SVG: svg.svg,
         Format.HTML: page.html,
-    }[format]
+    }[format or _by_suffix(output)]
     drawn = draw(graph)
     if target is None:
         print(drawn)
@@ -66,3 +69,8 @@ def dag(
     except OSError as error:
         raise WorkflowError(f"{output}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None
     print(f"drawn to {output}")
+
+
+def _by_suffix(output: Path | None) -> Format:
+    suffix = "" if output is None else output.suffix[1:].lower()
+    return Format(suffix) if suffix in list(Format) else Format.TEXT

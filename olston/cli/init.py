@@ -33,7 +33,9 @@ def init(
     folder = Path(name)
     workflow = folder.resolve().name
     if re.fullmatch(r"[A-Za-z_][\w.-]*", workflow) is None:
-        raise WorkflowError(f"init {name!r}: a workflow is named by letters, digits, '_', '-' and '.'; choose another.")
+        raise WorkflowError(
+            f"init {name!r}: a workflow is named by letters, digits, '_', '-' and '.', a letter first; choose another."
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WorkflowError(f"{folder}: is there already, and not empty; choose another name.", code="ALREADY_THERE")
     try:

@@ -131,8 +131,9 @@ def _show(
     from olston.duration import show_duration
 
     runs = "" if setup.runs == 1 else f", mean of {setup.runs} runs"
-    title += f", {show_duration(setup.span)}{runs}\nmedian freshness lag and cost in {unit}, scheduler in seconds"
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    console.print(f"{title}, {show_duration(setup.span)}{runs}", markup=False)
+    console.print(f"median freshness lag and cost in {unit}, scheduler in seconds", markup=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("bound" if curve else "", no_wrap=True)
     for column in ("lag", "cost", "scheduler"):
         table.add_column(column, justify="right", no_wrap=True)

@@ -29,6 +29,14 @@ def test_every_format_is_printed_or_written(stage: Stage, tmp_path: Path, format
     assert not (stage.folder / "lake").exists()
 
 
+def test_the_suffix_of_the_file_says_what_to_draw_with(stage: Stage, tmp_path: Path) -> None:
+    for name, begins in (("d.svg", "<svg "), ("d.HTML", "<!doctype html>"), ("d.dot", "digraph"), ("d.txt", "shop\n")):
+        stage.run("dag", "-o", str(tmp_path / name))
+        assert (tmp_path / name).read_text().startswith(begins)
+    stage.run("dag", "--format", "dot", "-o", str(tmp_path / "d.svg"))
+    assert (tmp_path / "d.svg").read_text().startswith("digraph")
+
+
 def test_channels_and_edges_as_json(stage: Stage) -> None:
     found = stage.json("dag")
     assert [c["name"] for c in found["channels"]] == ["orders", "customers", "paid", "located", "totals"]

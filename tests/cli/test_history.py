@@ -6,6 +6,7 @@ from tests.cli.stage import Stage
 
 
 def test_steps_are_told_with_expected_against_actual(stage: Stage) -> None:
+    assert stage.run("history").out == "nothing ran yet\n"
     stage.fill(("orders", "customers"), ("orders",))
     steps = stage.json("history")["steps"]
     assert {s["state"] for s in steps} == {"done"}

@@ -11,7 +11,7 @@ import pytest
 import olston as ol
 from olston.cli import VERBS, exits, main
 from olston.errors import SparkError
-from tests.cli.stage import Stage, Told
+from tests.cli.stage import WORKFLOW, Stage, Told
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,6 +35,19 @@ def test_mistyped_verbs_and_options_are_errors_with_the_nearest(stage: Stage) ->
     assert told.code == 2
     assert told.json["error"]["code"] == "USAGE"
     assert "--fail-if-stale" in told.err
+
+
+def test_what_is_missing_is_told_with_where_to_look_it_up(stage: Stage) -> None:
+    assert stage.run("provenance").err == "error: [USAGE] Missing argument 'channel'. See olston provenance --help.\n"
+
+
+def test_an_error_of_the_definition_names_the_line(stage: Stage) -> None:
+    file = stage.folder / "workflow.py"
+    for wrong, code in (('"1 wek"', "BAD_DURATION"), ("1 / 0", "BAD_WORKFLOW")):
+        file.write_text(WORKFLOW.replace('"1 week"', wrong))
+        told = stage.run("check")
+        assert told.code == 2
+        assert told.err.startswith(f"error: [{code}] {file}:12: ")
 
 
 def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from olston.scheduler.cost import Rates
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,30 @@ class CostsOf(Shown):
         return {"variants": [asdict(v) for v in self.variants]}
 
     def __rich__(self) -> RenderableType:
-        from rich.table import Table
+        from rich.console import Group
 
         if not self.variants:
             return "nothing ran yet; plans use the priors"
-        table = Table(title="costs; rates in seconds per million rows", title_justify="left", box=None)
-        table.add_column("variant")
-        of_rates = ("start s", "base", "delta", "shuffled", "written", "overlay")
-        for heading in ("runs", "expected s", "took s", "ratio", "off by", *of_rates, ""):
-            table.add_column(heading, justify="right")
+        costs = _table("costs", "runs", "expected s", "took s", "ratio", "off by")
+        of_rates = ("start s", "base", "delta", "shuffled", "written", "overlay", "")
+        rates = _table("rates in seconds per million rows", *of_rates)
         for v in self.variants:
             r = v.rates
             name = f"{v.widget} {v.variant}" if v.widget.startswith("→") else f"{v.widget}.{v.variant}"
-            table.add_row(
+            costs.add_row(
                 name, str(v.runs), f"{v.expected_seconds:.2f}", f"{v.seconds:.2f}",
                 "" if v.ratio is None else f"{v.ratio:.2f}", "" if v.error is None else f"{v.error:.0%}",
-                f"{r.start:.2f}", *[f"{1e6 * x:.2g}" for x in (r.base, r.delta, r.shuffled, r.written, r.overlay)],
-                "learned" if v.learned else "prior",
             )  # fmt: skip
-        return table
+            each = [f"{1e6 * x:.2g}" for x in (r.base, r.delta, r.shuffled, r.written, r.overlay)]
+            rates.add_row(name, f"{r.start:.2f}", *each, "learned" if v.learned else "prior")
+        return Group(costs, rates)
+
+
+def _table(title: str, *numbers: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None)
+    table.add_column("variant", overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table

@@ -18,6 +18,7 @@ from olston.content import Content
 from olston.errors import OlstonError, StoreError
 from olston.fuse import source_of
 from olston.provenance import Provenance, Stamp
+from olston.report import moments
 from olston.scheduler.decide import decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.plan import Invocation
@@ -62,7 +63,7 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
         known = known.where(DeliveryRecord.delivered_at <= at)
     found = db.exec(known.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
     if found is None:
-        when = "" if at is None else f" at {at}"
+        when = "" if at is None else f" at {moments([at])}"
         raise StoreError(f"{output}: its consumer holds nothing{when}; refresh first.", code=NOTHING)
     return found
 

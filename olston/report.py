@@ -281,7 +281,7 @@ class StatusOf(Shown):
 
         table = Table(title=f"{self.workflow}{', paused' if self.paused else ''}", title_justify="left", box=None)
         for heading in ("output", "", "bound", "is", "left", "breaks at"):
-            table.add_column(heading)
+            table.add_column(heading, overflow="fold")
         for o in self.outputs:
             state = "holds nothing" if o.held is None else "due" if o.due else "kept"
             for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None else "no bound", 0.0),)):
@@ -337,9 +337,10 @@ class HistoryOf(Shown):
 
         if not self.steps:
             return Text("nothing ran yet")
-        table = Table(box=None)
-        for heading in ("started", "step", "", "expected s", "took s", "expected rows", "rows"):
-            table.add_column(heading)
+        table = Table(box=None, pad_edge=False)
+        table.add_column("started", no_wrap=True)
+        for heading in ("step", "", "expected\ns", "took\ns", "expected\nrows", "rows"):
+            table.add_column(heading, overflow="fold")
         for s in self.steps:
             took = "" if s.seconds is None else f"{s.seconds:.2f}"
             rows = "" if s.rows is None else f"{s.rows:,.0f}"

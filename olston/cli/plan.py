@@ -67,8 +67,8 @@ def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Pa
         found = [p.to_dict() for p in plans]
         emit_json(found[0] if len(found) == 1 else found)
         return
-    for one in plans:
-        console.print(plan_tree(one, workflow))
+    for one, (_, full) in zip(plans, asked, strict=True):
+        console.print(plan_tree(one, workflow, full=full))
     if dump is not None:
         console.print(f"written to {dump}", markup=False)
 

@@ -18,8 +18,8 @@ from olston.scheduler.plan import Invocation
 from olston.workflow import Workflow
 
 
-def plan_tree(plan: PlanOf, workflow: Workflow) -> Tree:
-    """The tree for a plan of `workflow`."""
+def plan_tree(plan: PlanOf, workflow: Workflow, *, full: bool = False) -> Tree:
+    """The tree for a plan of `workflow`; `full` if it is to compute outputs anew."""
     pathways = {name: channel.pathways for name, channel in workflow.channels.items()}
     tree = Tree(Text(_title(plan), style="bold"))
     if plan.changes:
@@ -32,7 +32,7 @@ def plan_tree(plan: PlanOf, workflow: Workflow) -> Tree:
     if evidence is not None and evidence.due:
         due = tree.add("due")
         for reason in evidence.due:
-            due.add(Text(_due(reason, pathways)))
+            due.add(Text(f"{reason.output} is asked for anew" if full else _due(reason, pathways)))
     if plan.steps:
         tree.add("steps").add(_steps(plan))
     for output, content in plan.decision.holds_after.items():
@@ -50,6 +50,8 @@ def _title(plan: PlanOf) -> str:
         return "nothing is due"
     if plan.decision.infeasible is not None:
         return "no plan"
+    if not plan.steps:
+        return "nothing to do: it is up to date"
     return f"{len(plan.steps)} steps, about {plan.cost:.2g} s"
 
 

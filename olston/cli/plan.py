@@ -36,6 +36,8 @@ def plan(
 ) -> None:
     """Show what `run` would do with the same options, and why: runs nothing, and starts no Spark.
 
+    It goes by what has arrived: what is new at followed sources arrives with `run` or `serve`.
+
     [bold]Examples:[/bold] olston plan; olston plan --dump problem.json; olston plan --problem problem.json
     """
     if problem is not None:

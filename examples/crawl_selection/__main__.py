@@ -40,10 +40,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--site", type=Path, metavar="DIR", help="crawl this folder of HTML instead of a made-up web")
     parser.add_argument("--seed", type=int, default=0, help="of the made-up web")
     parser.add_argument("--pages", type=int, default=200, help="of the made-up web")
-    parser.add_argument("--hours", type=float, default=32, help="how long, in simulated time")
-    parser.add_argument("--per-hour", type=int, default=24, help="fetches in an hour")
-    parser.add_argument("--waves", type=int, default=2, choices=range(1, 13), help="in how many waves an hour")
-    parser.add_argument("--links", default="1 hour", help="how old links may be for top unfetched; '' for a week")
+    parser.add_argument("--days", type=int, default=28, help="how long, in simulated time")
+    parser.add_argument("--per-day", type=int, default=80, help="fetches in a day")
+    parser.add_argument("--waves", type=int, default=2, choices=range(1, 25), help="in how many waves a day")
     parser.add_argument("--delay", type=float, default=0.002, help="seconds between two requests, in real time")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw coverage and freshness, PNG or SVG")
     parser.add_argument("--home", metavar="DIR", help="a new folder for olston's tables; else they are thrown away")
@@ -60,23 +59,23 @@ def main(
 ) -> list[Sample]:
     """Crawls, and prints what came of it."""
     asked, out, clock = arguments(given), console or Console(), ol.ManualClock(START)
-    site: Site = Folder(asked.site) if asked.site else Web(asked.seed, asked.pages, START, asked.hours)
+    site: Site = Folder(asked.site) if asked.site else Web(asked.seed, asked.pages, START, 24 * asked.days)
     seed = "/index.html" if "/index.html" in site.pages(START) else min(site.pages(START), key=lambda p: (len(p), p))
     with ExitStack() as stack:
         url = stack.enter_context(serve(site, clock))
         home = asked.home or stack.enter_context(tempfile.TemporaryDirectory(prefix="olston-crawl-"))
-        engine = stack.enter_context(ol.Engine(declare(asked.links or None), home, clock=clock, spark=spark or SPARK))
+        engine = stack.enter_context(ol.Engine(declare(), home, clock=clock, spark=spark or SPARK))
         crawl = stack.enter_context(
             Crawl(
-                engine, clock, site, url, seeds=[seed], manners=Manners(delay=asked.delay), per_hour=asked.per_hour,
+                engine, clock, site, url, seeds=[seed], manners=Manners(delay=asked.delay), per_day=asked.per_day,
                 waves=asked.waves,
             )
         )  # fmt: skip
         samples = []
-        for sample in crawl.run(asked.hours):
+        for sample in crawl.run(asked.days):
             samples.append(sample)
             if out.is_terminal:
-                out.print(f"hour {sample.hour:.0f}: {sample.olston.fetches} fetches", style="dim")
+                out.print(f"day {sample.day:.0f}: {sample.olston.fetches} fetches", style="dim")
         out.print(progress(samples), "", rhythms(engine, crawl.asked), "", engine.provenance("output"), sep="\n")
         out.print(f"\n{len(crawl.asked)} times there was nothing to fetch, and an up-to-date queue was asked for")
     if asked.plot:

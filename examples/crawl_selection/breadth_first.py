@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from olston.examples.crawl_selection.fetcher import Fetcher
+from olston.examples.crawl_selection.fetcher import Fetch, Fetcher
 from olston.examples.crawl_selection.links import links_of
 from olston.examples.crawl_selection.measure import Copy
 
@@ -26,14 +26,25 @@ class BreadthFirst:
         while left > 0:
             if not self._waiting and not self._begin():
                 return
-            wave = [self._waiting.popleft() for _ in range(min(left, len(self._waiting)))]
-            done = self._fetcher.fetch(wave)
+            done = self._some(left)
             if not done:
                 return
             left -= len(done)
-            self.copy.take(done)
-            for fetch in done:
-                self._find(links_of(fetch.url, fetch.content))
+
+    def round(self) -> list[Fetch]:
+        """All that can be found, once."""
+        done: list[Fetch] = []
+        self._begin()
+        while self._waiting and (some := self._some(len(self._waiting))):
+            done += some
+        return done
+
+    def _some(self, most: int) -> list[Fetch]:
+        done = self._fetcher.fetch([self._waiting.popleft() for _ in range(min(most, len(self._waiting)))])
+        self.copy.take(done)
+        for fetch in done:
+            self._find(links_of(fetch.url, fetch.content))
+        return done
 
     def _begin(self) -> bool:
         self.rounds += 1

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import olston as ol
 from olston.examples.crawl_selection.breadth_first import BreadthFirst
-from olston.examples.crawl_selection.fetch_queue import HOUR, Queue
+from olston.examples.crawl_selection.fetch_queue import DAY, Queue
 from olston.examples.crawl_selection.fetcher import Fetch, Fetcher, Manners
 from olston.examples.crawl_selection.measure import Copy, Measure, measure
 from olston.examples.crawl_selection.sites import Site
@@ -21,15 +21,18 @@ TAKES = timedelta(minutes=2)
 
 @dataclass(frozen=True)
 class Sample:
-    """Both copies, `hour` hours after the start."""
+    """Both copies, `day` days after the start."""
 
-    hour: float
+    day: float
     olston: Measure
     breadth_first: Measure
 
 
 class Crawl:
-    """Selects by olston what to fetch of `site`, served at `home`; beside it a plain crawler fetches as much."""
+    """Selects by olston what to fetch of `site`, served at `home`; beside it a plain crawler fetches as much.
+
+    Both begin with the same copy, of all that could be found at the start.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,7 @@ class Crawl:
         *,
         seeds: Sequence[str] = ("/",),
         manners: Manners | None = None,
-        per_hour: int = 60,
+        per_day: int = 80,
         waves: int = 2,
     ) -> None:
         self._engine, self._clock, self._site, self._home = engine, clock, site, home
@@ -48,7 +51,7 @@ class Crawl:
         self._fetchers = [Fetcher(home, clock, manners) for _ in range(2)]
         self._breadth_first = BreadthFirst(self._fetchers[1], self._seeds)
         self.queue, self.copy = Queue(), Copy()
-        self._per_wave, self._waves = max(1, per_hour // waves), waves
+        self._per_wave, self._waves = max(1, per_day // waves), waves
         self._start, self._news = clock.now(), False
         self.asked: list[int] = []
         """When an up-to-date queue was asked for."""
@@ -60,13 +63,19 @@ class Crawl:
         for fetcher in self._fetchers:
             fetcher.close()
 
-    def run(self, hours: float) -> Iterator[Sample]:
-        """So many hours; a sample at the end of each."""
-        for wave in range(1, round(hours * self._waves) + 1):
-            self._clock.advance(timedelta(hours=1) / self._waves - TAKES)
+    def run(self, days: int) -> Iterator[Sample]:
+        """So many days; a sample at the end of each."""
+        self.begin()
+        for wave in range(1, days * self._waves + 1):
+            self._clock.advance(timedelta(days=1) / self._waves - TAKES)
             self.step()
             if wave % self._waves == 0:
                 yield self.sample()
+
+    def begin(self) -> None:
+        """The first crawl, by the plain crawler for both."""
+        self._take(self._breadth_first.round())
+        self._engine.refresh()
 
     def step(self) -> None:
         """One wave: fetch what is asked for, let it arrive, keep the promises."""
@@ -78,20 +87,19 @@ class Crawl:
     def sample(self) -> Sample:
         now = self._clock.now()
         ours, theirs = (measure(c, self._site, self._home, now) for c in (self.copy, self._breadth_first.copy))
-        return Sample((now - self._start) / HOUR, ours, theirs)
+        return Sample((now - self._start) / DAY, ours, theirs)
 
     def _wanted(self) -> list[str]:
-        """The next wave. With nothing to do, an up-to-date queue is asked for, whatever the bounds say."""
+        """The next wave. With nothing to do, an up-to-date queue is asked for, whatever the bounds say; with still
+        nothing, the seeds: their times tell the jobs that time goes by."""
         now = self._clock.now()
-        if not self.copy.fetches:
-            return self._seeds
         wanted = self._next(now)
         if not wanted and self._news:
             self.asked.append(now)
             self._engine.refresh("output")
             self._news = False
             wanted = self._next(now)
-        return wanted
+        return wanted or self._seeds
 
     def _next(self, now: int) -> list[str]:
         self.queue.read(self._engine.feed("output"))

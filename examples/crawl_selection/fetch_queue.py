@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
 HOUR = 3_600_000_000
+DAY = 24 * HOUR
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ def plot(samples: Sequence[Sample], file: Path) -> None:
 
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
-    hours = [s.hour for s in samples]
+    days = [s.day for s in samples]
     for axes, name in zip(figure.subplots(1, len(SHOWN), sharey=True), SHOWN, strict=True):
-        axes.plot(hours, [getattr(s.olston, name) for s in samples], label="olston")
-        axes.plot(hours, [getattr(s.breadth_first, name) for s in samples], label="breadth first", linestyle="--")
-        axes.set(title=name, xlabel="hours", ylim=(0, 1.02), xlim=(0, max(hours, default=1)))
+        axes.plot(days, [getattr(s.olston, name) for s in samples], label="olston")
+        axes.plot(days, [getattr(s.breadth_first, name) for s in samples], label="breadth first", linestyle="--")
+        axes.set(title=name, xlabel="days", ylim=(0, 1.02), xlim=(0, max(days, default=1)))
         axes.grid(alpha=0.3)
     figure.axes[0].legend(loc="lower right")
     figure.savefig(file, dpi=80)

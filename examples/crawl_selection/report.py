@@ -11,7 +11,7 @@ from rich.table import Table
 
 from olston.engine import Engine
 from olston.examples.crawl_selection.crawl import Sample
-from olston.examples.crawl_selection.fetch_queue import HOUR
+from olston.examples.crawl_selection.fetch_queue import DAY
 
 JOBS = ("top_unfetched", "adaptive_recrawl", "periodic_recrawl", "indegrees")
 
@@ -19,13 +19,13 @@ JOBS = ("top_unfetched", "adaptive_recrawl", "periodic_recrawl", "indegrees")
 def progress(samples: Sequence[Sample], lines: int = 12) -> Table:
     """Both crawlers at about so many moments, olston's first."""
     table = Table(title="olston | breadth first, at equal fetches", title_justify="left", box=None)
-    for heading in ("hour", "fetches", "coverage", "freshness", "current"):
+    for heading in ("day", "fetches", "coverage", "freshness", "current"):
         table.add_column(heading, justify="right")
     every = max(1, -(-len(samples) // lines))
     for s in samples[every - 1 :: every]:
         a, b = s.olston, s.breadth_first
         shares = [(a.coverage, b.coverage), (a.freshness, b.freshness), (a.current, b.current)]
-        table.add_row(f"{s.hour:.0f}", f"{a.fetches} | {b.fetches}", *(f"{x:.0%} | {y:.0%}" for x, y in shares))
+        table.add_row(f"{s.day:.0f}", f"{a.fetches} | {b.fetches}", *(f"{x:.0%} | {y:.0%}" for x, y in shares))
     return table
 
 
@@ -42,9 +42,9 @@ def rhythms(engine: Engine, asked: Sequence[int]) -> Table:
     for heading in ("job", "asked for", "by bounds", "then every", "by"):
         table.add_column(heading)
     for job, ran in runs.items():
-        gaps = [(after - before) / HOUR for before, after in pairwise(ran) if after not in asked]
+        gaps = [(after - before) / DAY for before, after in pairwise(ran) if after not in asked]
         by = ", ".join(f"{variant} {n}" for variant, n in Counter(ran.values()).most_common())
         times = sum(at in asked for at in ran)
-        every = f"{median(gaps):.1f} hours" if gaps else ""
+        every = f"{median(gaps):.1f} days" if gaps else ""
         table.add_row(job, str(times), str(len(ran) - times), every, by)
     return table

@@ -11,8 +11,8 @@ from olston.examples.crawl_selection.sites import Answer
 
 HOUR = 3_600_000_000
 """In microseconds, as all times here."""
-RATES = ((0.05, 0.5), (0.3, 6.0), (0.65, 2_000.0))
-"""Shares of the pages, and the mean hours between two changes of those."""
+MEANS = (12, 48, 168, 720, 8_760)
+"""Mean hours between two changes of a page, from half a day to a year; of a fifth of the pages each."""
 LINKS = 6
 """Links of a page to older ones."""
 NEW = 0.15
@@ -57,7 +57,7 @@ class Web:
     reached from `/`, which never vanishes.
     """
 
-    def __init__(self, seed: int = 0, size: int = 600, start: int = 0, hours: float = 72) -> None:
+    def __init__(self, seed: int = 0, size: int = 600, start: int = 0, hours: float = 672) -> None:
         draw, end = random.Random(seed), start + int(hours * HOUR)
         root = Page("/", [start])
         pages, lasting, chosen = [root], [root], [root]
@@ -92,9 +92,8 @@ class Web:
 
 
 def _changes(draw: random.Random, born: int, end: int) -> list[int]:
-    """A Poisson process of one of `RATES`, from birth to end."""
-    (mean,) = draw.choices([mean for _, mean in RATES], [share for share, _ in RATES])
-    found, at = list[int](), float(born)
+    """A Poisson process by one of `MEANS`, from birth to end."""
+    mean, found, at = draw.choice(MEANS), list[int](), float(born)
     while (at := at + draw.expovariate(1 / (mean * HOUR))) < end:
         found.append(int(at))
     return found

@@ -19,9 +19,11 @@ def serve(project: InProject = None, as_json: AsJson = False) -> None:
     from olston.cli.opened import opened
     from olston.cli.watch import tell_json, watching
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     with opened(project) as engine:
         print(f"{engine.workflow.name}: serving; Ctrl-C stops", file=sys.stderr)
-        with watching(engine, lines=tell_json if as_json else None):
+        with watching(engine, lines=tell_json if as_json else None, waits=True):
+            # inside, where standard error is what keeps warnings and the live lines apart
+            logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+            logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a poll that takes longer than its interval
             engine.serve()
     print(f"{engine.workflow.name}: stopped", file=sys.stderr)

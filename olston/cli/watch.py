@@ -35,14 +35,17 @@ Sink = Callable[[Tried], None]
 
 
 @contextmanager
-def watching(engine: Engine, *, quiet: bool = False, lines: Sink | None = None) -> Iterator[None]:
-    """Show steps as they begin and end: live where a person watches, else line by line; or give them to `lines`."""
+def watching(engine: Engine, *, quiet: bool = False, lines: Sink | None = None, waits: bool = False) -> Iterator[None]:
+    """Show steps as they begin and end: live where a person watches, else line by line; or give them to `lines`.
+
+    `waits` if there may be nothing to do for long.
+    """
     console = Console(stderr=True, highlight=False)
     if quiet:
         yield
         return
     if lines is None and console.is_terminal:
-        with _live(console, _Watch(engine)):
+        with _live(console, _Watch(engine), waits):
             yield
         return
     with _polled(_Watch(engine), lines or tell):
@@ -124,20 +127,23 @@ def _polled(watch: _Watch, sink: Sink) -> Iterator[None]:
 
 
 @contextmanager
-def _live(console: Console, watch: _Watch) -> Iterator[None]:
+def _live(console: Console, watch: _Watch, waits: bool) -> Iterator[None]:
     from rich.live import Live
     from rich.text import Text
 
-    started = time.monotonic()
+    idle = time.monotonic()
 
     def view() -> RenderableType:
+        nonlocal idle
         now = time.monotonic()
         lines = [
             f"  {step.step}  {now - began:.1f} s of about {step.expected_seconds:.1f} s"
             for step, began in list(watch.running.values())
         ]
-        if not watch.seen:
-            lines = [f"  getting ready, {now - started:.0f} s"]
+        if lines:
+            idle = now
+        elif waits or not watch.seen:
+            lines = [f"  {'nothing to do' if waits else 'getting ready'}, {now - idle:.0f} s"]
         return Text("\n".join(lines))
 
     with Live(console=console, get_renderable=view, refresh_per_second=4, transient=True) as live:

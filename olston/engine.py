@@ -193,13 +193,13 @@ class Engine:
         self.refuse_paused()
         self._recognise()
         command = self._scheduling.command({"refresh": self._named(outputs, full), "full": full})
-        answer, error = self._scheduling.fulfil(command)
-        if error is not None:
-            raise error
-        if "error" in answer:
-            raise StepError(answer["error"], code=answer["code"])
+        done = self._scheduling.fulfil(command)
+        if done.error is not None:
+            raise done.error
+        if "error" in done.answer:
+            raise StepError(done.answer["error"], code=done.answer["code"])
         with self._catalog.look() as db:
-            return report(db, self._planning.load(db), answer.get("plans", []))
+            return report(db, done.state or self._planning.load(db), done.answer.get("plans", []))
 
     def plan(self, *outputs: str, full: bool = False) -> PlanOf:
         """What `refresh` would do, and why; runs nothing and needs no Spark."""

@@ -67,6 +67,8 @@ class Loop:
         self._changed = True
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
+        self.state: State | None = None
+        """What the catalog said when it was last planned."""
         with catalog.look() as db:
             left = events.unanswered(db, self._name)
         for event in left:
@@ -199,11 +201,12 @@ class Loop:
         planning, busy = self._planning(), self._busy
         if busy == planning.network.outputs.keys():
             return  # all wait for what runs, and its end is an event
-        with self._catalog.transaction() as db:
+        with self._catalog.look() as db:
             self._lease.check(db)
-            state, now = planning.begin(db, self._clock())
+            self.state = state = planning.load(db)
             record = db.get(WorkflowRecord, self._name)
             paused = record is not None and record.paused
+        now = state.now(self._clock())
         if paused:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
@@ -280,7 +283,12 @@ class Loop:
         )
         with self._catalog.transaction() as db:
             self._lease.check(db)
-            execution.begin(db)
+            claimed = planning.claim(db, state, planned.now)
+            if claimed:
+                execution.begin(db)
+        if not claimed:
+            self._changed = True
+            return
         if asked is not None:
             asked.plans.append(execution.plan)
         self._overlapped = bool(self._executions)

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sqlmodel import col, func, select
+
 from olston import state as states
-from olston.catalog.records import WorkflowRecord
+from olston.catalog.records import ArrivalRecord, WorkflowRecord
 from olston.constraints import Staleness
 from olston.learning import Learning
 from olston.provenance import Stamp
@@ -66,14 +68,19 @@ class Planning:
                 price.stand(delivery.rows or 0, delivery.allows)
         return state
 
-    def begin(self, db: Session, clock: Stamp) -> tuple[State, Stamp]:
-        """The state to plan on, and its `now`, which no later arrival will be stamped with."""
-        state = self.load(db)
-        now = state.now(clock)
+    def claim(self, db: Session, state: State, now: Stamp) -> bool:
+        """Let no later arrival be stamped with the `now` of a plan; false if one came since `state` was loaded, or if
+        the workflow is paused: the plan may not be carried out then.
+        """
         record = db.get(WorkflowRecord, self.workflow.name)
         assert record is not None
+        arrived = select(func.max(ArrivalRecord.stamp)).where(
+            ArrivalRecord.workflow == self.workflow.name, col(ArrivalRecord.channel).in_(list(state.timelines))
+        )
+        if record.paused or (db.exec(arrived).one() or 0) != state.newest:
+            return False
         record.planned_at = max(record.planned_at, int(now))
-        return state, now
+        return True
 
     def plan(
         self,

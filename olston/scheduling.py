@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -18,6 +19,7 @@ from olston.errors import CatalogError
 from olston.lease import Lease, LeaseLost
 from olston.loop import Loop
 from olston.planning import Planning
+from olston.state import State
 from olston.worker import Work
 
 WORKERS = 4
@@ -30,6 +32,15 @@ WAIT = 0.1
 """Seconds between two looks at what another scheduler made of a command."""
 
 log = logging.getLogger("olston")
+
+
+@dataclass(frozen=True)
+class Fulfilled:
+    """What came of a command; if it was carried out here, the failure itself, and what the catalog says since."""
+
+    answer: dict[str, Any]
+    error: Exception | None = None
+    state: State | None = None
 
 
 class Scheduling:
@@ -65,8 +76,8 @@ class Scheduling:
         if loop is not None:
             loop.woken.set()
 
-    def fulfil(self, command: int) -> tuple[dict[str, Any], Exception | None]:
-        """What came of a command, and the failure itself if it happened here.
+    def fulfil(self, command: int) -> Fulfilled:
+        """What came of a command.
 
         It is carried out here if nobody else schedules; otherwise the one who does is waited for. Who stops waiting
         wants it no more.
@@ -77,17 +88,17 @@ class Scheduling:
             self._withdraw(command)
             raise
 
-    def _fulfil(self, command: int) -> tuple[dict[str, Any], Exception | None]:
+    def _fulfil(self, command: int) -> Fulfilled:
         while True:
             with self._leading(serving=False) as loop:
                 # once this one schedules, nobody else answers
                 answer = self._answer_to(command)
                 if answer is not None:
-                    return answer, None
+                    return Fulfilled(answer)
                 if loop is not None:
                     with suppress(LeaseLost):  # then somebody else carries it out
                         loop.run(lambda: command in loop.commands.answers)
-                        return loop.commands.answers[command], loop.commands.errors.get(command)
+                        return Fulfilled(loop.commands.answers[command], loop.commands.errors.get(command), loop.state)
             time.sleep(WAIT)
 
     def _withdraw(self, command: int) -> None:

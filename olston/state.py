@@ -38,14 +38,15 @@ class State:
 
     def now(self, clock: Stamp) -> Stamp:
         """The `now` of a plan: the clock, but at least one past the newest stamp."""
-        return max(clock, 1 + self._newest)
+        return max(clock, 1 + self.newest)
 
     def next_stamp(self, clock: Stamp) -> Stamp:
         """The stamp of the next arrival: later than every stamp, and than every `now` that a plan has used."""
-        return max(clock, 1 + self._newest, 1 + self.planned_at)
+        return max(clock, 1 + self.newest, 1 + self.planned_at)
 
     @property
-    def _newest(self) -> Stamp:
+    def newest(self) -> Stamp:
+        """The newest stamp of all sources."""
         return max((line.newest for line in self.timelines.values()), default=0)
 
     def problem(self, now: Stamp, network: Network | None = None) -> Problem:

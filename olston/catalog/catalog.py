@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 from sqlmodel import Session
 
 from olston.errors import CatalogError
@@ -27,16 +27,22 @@ class Catalog:
     """A database, brought up to date when it is opened."""
 
     def __init__(self, url: str) -> None:
-        self.url, self._closed = url, False
+        self.url, self._closed = re.sub(r"(?<=://)([^/@:]*):[^@]*@", r"\1:***@", url), False
+        """Where it is, without the password: errors and logs say it."""
         try:
             self._engine = _engine(url)
             self._bring_up_to_date()
         except CatalogError:
             raise
-        except Exception as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise CatalogError(
-                f"catalog {url}: cannot be opened: {lines[0]} Check that the database runs and may be written."
+                f"catalog {self.url}: is no URL of a database that can be used here: {_first_line(error)}. Give "
+                "sqlite:///folder/catalog.db, or postgresql+psycopg://user@host/olston."
+            ) from error
+        except Exception as error:
+            raise CatalogError(
+                f"catalog {self.url}: cannot be opened: {_first_line(error)}. Check that the database runs and may be "
+                "written."
             ) from error
 
     @contextmanager
@@ -101,6 +107,11 @@ class Catalog:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
 
 
 def beside(home: str) -> str:

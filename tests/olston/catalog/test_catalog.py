@@ -166,3 +166,15 @@ def test_a_catalog_lies_in_its_home_whatever_that_is_called(folder: str, tmp_pat
 def test_a_home_on_an_object_store_needs_a_catalog_elsewhere() -> None:
     with pytest.raises(CatalogError, match=r"home s3a://bucket/lake: is no folder.*catalog='postgresql"):
         beside("s3a://bucket/lake")
+
+
+def test_a_password_is_not_told(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"ann:\*\*\*@127\.0\.0\.1:1/nowhere: cannot be opened") as told:
+        Catalog("postgresql+psycopg://ann:s3cr3t:@127.0.0.1:1/nowhere")
+    assert "s3cr3t" not in str(told.value)
+
+
+def test_what_is_no_database_is_told_from_one_that_cannot_be_reached() -> None:
+    for url in ("foo://bar", "nonsense"):
+        with pytest.raises(CatalogError, match=f"catalog {url}: is no URL of a database.*Give sqlite:///"):
+            Catalog(url)

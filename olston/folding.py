@@ -25,6 +25,9 @@ from olston.scheduler.outcome import Outcome
 from olston.step import Stored
 from olston.worker import Work
 
+AT_ONCE = 2
+"""Bases that are folded at the same time, so that steps find a thread that is free."""
+
 log = logging.getLogger("olston")
 
 
@@ -88,9 +91,9 @@ class Folding:
         return bool(self._folds)
 
     def begin(self, stored: Stored, expected: float, now: int, done: Callable[[], None]) -> None:
-        """Fold a base in another thread, and call `done` then; unless its channel is at it."""
+        """Fold a base in another thread, and call `done` then; unless enough are being folded, or its channel is."""
         channel = stored.block.channel
-        if channel not in self._folds:
+        if channel not in self._folds and len(self._folds) < AT_ONCE:
             fold = self._folds[channel] = Fold(stored, expected, now)
             self._submit(lambda: self._write(fold, done))
 

@@ -218,12 +218,13 @@ class Loop:
             self.commands.failed(asked, unknown("output", gone[0], outputs, f"workflow {self._name!r}"))
             self._changed = True
             return
-        waiting = self._waiting(planning, state, now, asked, busy)
+        resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
+        unmet = busy.intersection(state.problem(now).due() if busy else ())
+        waiting = self._waiting(planning, busy, unmet | (busy & {*asked.demand.outputs} if asked else frozenset()))
         if asked is not None and not waiting.isdisjoint(asked.demand.outputs):
             if not self._serving:
                 return
             asked = None
-        resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         if asked is not None and not asked.met:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)
         else:
@@ -238,7 +239,7 @@ class Loop:
                 self._changed = True
             else:
                 self._begin(planning, state, planned, asked)
-        elif asked is not None and (asked.demand.outputs or not self._executions):
+        elif asked is not None and (asked.demand.outputs or not (unmet - resting if self._serving else busy)):
             if not self._looks_ahead(planning, state, now, asked):
                 self._satisfied(asked, now)
         else:
@@ -251,16 +252,11 @@ class Loop:
             return frozenset()
         return self._planning().network.sharing({c for e in self._executions for c in e.works_on})
 
-    def _waiting(
-        self, planning: Planning, state: State, now: Stamp, asked: Asked | None, busy: frozenset[str]
-    ) -> frozenset[str]:
+    def _waiting(self, planning: Planning, busy: frozenset[str], wanted: frozenset[str]) -> frozenset[str]:
         """The outputs that are not planned for now: those that are `busy`, and those that would work on what a busy one
-        which is wanted is computed from, so that it would wait for ever.
+        which is `wanted` is computed from, so that it would wait for ever.
         """
-        if not busy:
-            return busy
         network = planning.network
-        wanted = busy & {*state.problem(now).due(), *(asked.demand.outputs if asked is not None else ())}
         return busy | network.sharing({c for o in wanted for c in network.upstream(o) if network.producers.get(c)})
 
     def _looks_ahead(self, planning: Planning, state: State, now: Stamp, asked: Asked) -> bool:

@@ -69,13 +69,15 @@ class Planning:
         return state
 
     def claim(self, db: Session, state: State, now: Stamp) -> bool:
-        """Let no later arrival be stamped with the `now` of a plan; false if one came since `state` was loaded, or if
+        """Let no later arrival be stamped with the `now` of a plan; false if one was since `state` was loaded, or if
         the workflow is paused: the plan may not be carried out then.
         """
         record = db.get(WorkflowRecord, self.workflow.name)
         assert record is not None
         arrived = select(func.max(ArrivalRecord.stamp)).where(
-            ArrivalRecord.workflow == self.workflow.name, col(ArrivalRecord.channel).in_(list(state.timelines))
+            ArrivalRecord.workflow == self.workflow.name,
+            col(ArrivalRecord.channel).in_(list(state.timelines)),
+            ArrivalRecord.stamp <= now,
         )
         if record.paused or (db.exec(arrived).one() or 0) != state.newest:
             return False

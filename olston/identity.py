@@ -48,13 +48,12 @@ def check(catalog: Catalog, session: SparkSession, home: str, workflow: str) -> 
         raise _foreign(catalog, home, workflow)
 
 
-def mark(catalog: Catalog, session: SparkSession, home: str, workflow: str) -> None:
-    """Let the home be that of the catalog, whosever it was."""
-    path = f"{arrivals.place(home, workflow)}/{FILE}"
-    with catalog.look() as db:
-        mine = _of(db, workflow)
+def mark(session: SparkSession, home: str, workflow: str) -> str:
+    """Let the home be that of a catalog that is about to be rebuilt, whosever it was; returns its identity."""
+    path, mine = f"{arrivals.place(home, workflow)}/{FILE}", new()
     filesystem.drop(session, path)
     filesystem.put(session, path, _said(mine))
+    return mine
 
 
 def check_here(catalog: Catalog, home: str, workflow: str) -> None:

@@ -95,6 +95,7 @@ def recover(
     deliveries = [d for output in store.workflow.outputs for d in _deliveries(survey, session, output)]
     _leave_out_lost(survey, session, arrived)
     point("recovery-read")
+    mine = identity.mark(session, store.home, workflow)  # before: who dies between the two has to begin again
     with catalog.transaction() as db:
         _refuse(db, catalog, workflow, force)
         for table in (ArrivalRecord, BlockRecord, DeliveryRecord):
@@ -104,10 +105,9 @@ def recover(
         taken.restore(db, workflow, (a for w in waves for a in w.arrivals))
         known = db.get(WorkflowRecord, workflow) or WorkflowRecord(name=workflow)
         known.planned_at = max(known.planned_at, survey.newest)
-        known.identity = identity.new()
+        known.identity = mine
         db.add(known)
     point("recovery-catalogued")
-    identity.mark(catalog, session, store.home, workflow)
     return Recovered(
         workflow,
         store.home,

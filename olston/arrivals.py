@@ -57,7 +57,7 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
 
 def kept(session: SparkSession, place: str) -> Iterator[Waves]:
     """What the files at `place` say, in the order of stamps."""
-    for stamp in _stamps(session, place):
+    for stamp in stamps(session, place):
         said: dict[str, Any] = json.loads(filesystem.text(session, f"{place}/{stamp:020d}.json"))
         yield Waves(
             stamp, tuple(ArrivalRecord(**a) for a in said["arrivals"]), tuple(BlockRecord(**b) for b in said["blocks"])
@@ -67,7 +67,7 @@ def kept(session: SparkSession, place: str) -> Iterator[Waves]:
 def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set[int], set[int]]:
     """Write the files that are missing. The stamps that the catalog knows, and those that only files do."""
     # before the catalog: what is catalogued meanwhile may have none yet
-    there = set(_stamps(session, place(store.home, store.workflow.name)))
+    there = set(stamps(session, place(store.home, store.workflow.name)))
     with catalog.look() as db:
         known = select(ArrivalRecord.stamp).where(ArrivalRecord.workflow == store.workflow.name).distinct()
         catalogued = set(db.exec(known))
@@ -119,6 +119,7 @@ def place(home: str, workflow: str) -> str:
     return f"{home}/arrivals/{folder(workflow)}"
 
 
-def _stamps(session: SparkSession, place: str) -> list[int]:
+def stamps(session: SparkSession, place: str) -> list[int]:
+    """The stamps that have files at `place`."""
     named = (name.partition(".") for name in filesystem.names(session, place))
     return sorted(int(stem) for stem, _, ending in named if stem.isdigit() and ending == "json")

@@ -64,6 +64,8 @@ class Execution:
     """The events that say so."""
     lost: BaseException | None = None
     """Why the catalog could not be told how a step ended."""
+    abandoned: bool = False
+    """Whether steps were told to fail, which is no fault of theirs."""
     made: set[str] = field(default_factory=set)
     """The blocks that its steps made."""
 
@@ -109,6 +111,8 @@ class Execution:
             except Overtaken:
                 return self._ended(position, events.FAILED, {"again": True})
             except Exception as error:
+                if self.abandoned:
+                    return self._ended(position, events.FAILED, {"again": True})
                 if not remaining:
                     if self.work.leave_planning(error):
                         return self._ended(position, events.FAILED, {"again": True})
@@ -116,7 +120,8 @@ class Execution:
                     return self._ended(position, events.FAILED, self._failure(position, error))
 
     def abandon(self) -> None:
-        """Stop the jobs of the steps that run; they fail."""
+        """Stop the jobs of the steps that run; they fail, and are not tried again."""
+        self.abandoned = True
         with self._lock:
             running = list(self._running.values())
         for attempt in running:
@@ -222,7 +227,8 @@ class Execution:
         try:
             made, blocks, way = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
         except Exception as error:
-            tried.state, tried.error, tried.seconds = "failed", str(error), time.perf_counter() - started
+            tried.state = "abandoned" if self.abandoned else "failed"
+            tried.error, tried.seconds = str(error), time.perf_counter() - started
             with self.catalog.transaction() as db:
                 db.merge(tried)
             raise

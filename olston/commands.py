@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from sqlmodel import Session
 
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
 from olston.errors import OlstonError
-from olston.lease import Lease
+from olston.lease import Lease, is_dead
 from olston.planning import Demand
+from olston.provenance import Stamp
 
 
 @dataclass
 class Asked:
     """A command to refresh some outputs, or what is due. `met` once a plan for it was carried out.
 
-    `looked_ahead` once it was looked for bounds that break before a plan for them would be done.
+    `looked_ahead` once it was looked for bounds that break before a plan for them would be done. Of a command for what
+    is due, `left` are the outputs that were so when it was first planned for, at `since`, and were not refreshed yet.
     """
 
     event: int
@@ -26,6 +30,8 @@ class Asked:
     met: bool
     looked_ahead: bool = False
     plans: list[str] = field(default_factory=list)
+    left: frozenset[str] | None = None
+    since: Stamp = 0
 
 
 class Commands:
@@ -42,9 +48,12 @@ class Commands:
     def __iter__(self) -> Iterator[Asked]:
         return iter(self._waiting)
 
-    @property
-    def first(self) -> Asked | None:
-        return self._waiting[0] if self._waiting else None
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def that_planned(self, plan: str) -> Asked | None:
+        """The one for which a plan was made."""
+        return next((asked for asked in self._waiting if plan in asked.plans), None)
 
     def take(self, event: EventRecord) -> None:
         """A command was given: to refresh, or one that stands in the catalog already, which this answers."""
@@ -70,10 +79,12 @@ class Commands:
         for asked in list(self._waiting):
             self.failed(asked, error)
 
-    def fail_first(self, outputs: Iterable[str], error: Exception) -> None:
-        """The first fails if it asks for one of `outputs` by name."""
-        if self._waiting and not set(self._waiting[0].demand.outputs).isdisjoint(outputs):
-            self.failed(self._waiting[0], error)
+    def forget_unwanted(self, db: Session) -> None:
+        """Those that were withdrawn, or whose giver is dead on this machine, are not carried out."""
+        for asked in list(self._waiting):
+            known = db.get(EventRecord, asked.event)
+            if known is None or known.answered or is_dead(known.about.get("by", "")):
+                self._waiting.remove(asked)
 
     def _answer(self, event: int, answer: dict[str, Any]) -> None:
         with self._catalog.transaction() as db:

@@ -168,6 +168,7 @@ class Engine:
         self, waves: list[arriving.Arrived], offered_at: int, polled: Sequence[taken.Found] = ()
     ) -> list[Block]:
         """Stamp what was written; of what was `polled`, what nobody else took meanwhile."""
+        identity.check(self._catalog, self._session, self.home, self.workflow.name)
         with self._catalog.transaction() as db:
             for found in polled:
                 digest = self._digests[found.channel]
@@ -192,7 +193,8 @@ class Engine:
         """
         self.refuse_paused()
         self._recognise()
-        command = self._scheduling.command({"refresh": self._named(outputs, full), "full": full})
+        about = {"refresh": self._named(outputs, full), "full": full, "by": self._scheduling.lease.holder}
+        command = self._scheduling.command(about)
         done = self._scheduling.fulfil(command)
         if done.error is not None:
             raise done.error
@@ -233,6 +235,7 @@ class Engine:
         self._pause(False)
 
     def _pause(self, paused: bool) -> None:
+        self._recognise()
         self._declare()
         with self._catalog.transaction() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
@@ -405,10 +408,12 @@ class Engine:
             self._drifting = made.schemas.drifting
             self.__dict__.pop("_network", None)
         self._typed = True
+        identity.refuse_strange(self._catalog, self._session, self.home, self.workflow.name)
         arrivals.check(self._catalog, made, self._session)
-        identity.check(self._catalog, self._session, self.home, self.workflow.name)
         if self._declared:
-            self._describe(made)
+            self._settle_in(made)
+        else:
+            identity.check(self._catalog, self._session, self.home, self.workflow.name)
         return made
 
     @property
@@ -441,11 +446,11 @@ class Engine:
                 declare(db, self.workflow)
             self._declared = True
             if "store" in self.__dict__:
-                identity.check(self._catalog, self._session, self.home, self.workflow.name)
-                self._describe(self.store)
+                self._settle_in(self.store)
 
-    def _describe(self, store: Store) -> None:
-        """Make the catalog know the columns of every channel."""
+    def _settle_in(self, store: Store) -> None:
+        """Let the home be known as that of the catalog, and the catalog know the columns of every channel."""
+        identity.claim(self._catalog, self._session, self.home, self.workflow.name)
         with self._catalog.transaction() as db:
             for name in store.schemas.stored:
                 record = db.get(ChannelRecord, (self.workflow.name, name))
@@ -455,9 +460,8 @@ class Engine:
 
     def _recognise(self) -> None:
         """See that the catalog is that of the home, and not an older one, before anything is said by it."""
-        if not self._recognised:
-            identity.check_here(self._catalog, self.home, self.workflow.name)
-            self._recognised = True
+        identity.check_here(self._catalog, self.home, self.workflow.name, marks_only=self._recognised)
+        self._recognised = True
 
     def _followed(self, name: str) -> str:
         found = self.workflow.channel(name).name

@@ -1,6 +1,6 @@
 """Identity: which catalog a home belongs to, so that two engines with different catalogs cannot both write there.
 
-    <home>/arrivals/<workflow>/catalog.json
+    <home>/arrivals/<workflow>/catalog
 
 The file says the identity that the catalog has for the workflow. It is written when an engine first opens the home, and
 anew when the catalog was rebuilt from it: an older copy that still exists somewhere is not the home's any more.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,12 +20,12 @@ from sqlmodel import Session, func, select
 from olston import arrivals, filesystem
 from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, WorkflowRecord
-from olston.errors import CatalogError, StoreError
+from olston.errors import CatalogError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILE = "catalog.json"
+FILE = "catalog"
 
 
 def new() -> str:
@@ -33,45 +34,86 @@ def new() -> str:
 
 
 def check(catalog: Catalog, session: SparkSession, home: str, workflow: str) -> None:
-    """Let the home be that of the catalog if it is nobody's; an error if it is another's."""
-    path = f"{arrivals.place(home, workflow)}/{FILE}"
+    """An error if the home is that of another catalog."""
     with catalog.look() as db:
         mine = _of(db, workflow)
-    if mine is not None and not filesystem.exists(session, path):
-        try:
-            filesystem.put(session, path, _said(mine))
-        except StoreError as error:
-            if not filesystem.exists(session, path):
-                raise
-            raise _foreign(catalog, home, workflow) from error
-    if filesystem.exists(session, path) and filesystem.text(session, path) != _said(mine):
+    marked = _marked(session, home, workflow)
+    if marked is not None and marked != _said(mine):
         raise _foreign(catalog, home, workflow)
+
+
+def claim(catalog: Catalog, session: SparkSession, home: str, workflow: str) -> None:
+    """Let the home be that of the catalog if it is nobody's; an error if it is another's."""
+    with catalog.look() as db:
+        mine = _of(db, workflow)
+    if mine is not None and _marked(session, home, workflow) is None:
+        with suppress(Exception):  # another was faster; or the arrival's own file cannot be written either, and says so
+            filesystem.put(session, _path(home, workflow), _said(mine))
+    check(catalog, session, home, workflow)
+
+
+def refuse_strange(catalog: Catalog, session: SparkSession, home: str, workflow: str) -> None:
+    """An error if the catalog knows of arrivals, and there is nothing in the home."""
+    with catalog.look() as db:
+        known = _newest(db, workflow)
+    place = arrivals.place(home, workflow)
+    if known and _marked(session, home, workflow) is None and not arrivals.stamps(session, place):
+        raise CatalogError(
+            f"{workflow}: nothing of what the catalog {catalog.url} knows lies in {home}. Is that the right home? If "
+            "all that was there is lost, empty the catalog too by Engine(…).recover(force=True).",
+            code="HOME_EMPTY",
+        )
 
 
 def mark(session: SparkSession, home: str, workflow: str) -> str:
     """Let the home be that of a catalog that is about to be rebuilt, whosever it was; returns its identity."""
-    path, mine = f"{arrivals.place(home, workflow)}/{FILE}", new()
+    path, mine = _path(home, workflow), new()
     filesystem.drop(session, path)
     filesystem.put(session, path, _said(mine))
     return mine
 
 
-def check_here(catalog: Catalog, home: str, workflow: str) -> None:
-    """An error if the catalog is not that of the home, or older, as far as this can be seen without Spark."""
-    split = urlsplit(home)
-    folder = Path(arrivals.place(split.path, workflow))
-    if split.scheme not in ("", "file") or not folder.is_dir():
+def check_here(catalog: Catalog, home: str, workflow: str, *, marks_only: bool) -> None:
+    """An error if the catalog is not that of the home, as far as this can be seen without Spark.
+
+    Also if it is older, unless `marks_only` are looked at.
+    """
+    folder = _here(arrivals.place(home, workflow))
+    if folder is None or not folder.is_dir():
         return
     # before the catalog is asked: whatever has a file was catalogued first
-    stamps = [int(f.stem) for f in folder.iterdir() if f.stem.isdigit() and f.suffix == ".json"]
-    marked = folder / FILE
+    names = () if marks_only else folder.iterdir()
+    stamps = [int(f.stem) for f in names if f.stem.isdigit() and f.suffix == ".json"]
+    marked = _read(folder / FILE)
     with catalog.look() as db:
-        mine = _of(db, workflow)
-        known = _newest(db, workflow)
+        mine, known = _of(db, workflow), _newest(db, workflow)
     if unknown := [stamp for stamp in stamps if stamp > known]:
         raise arrivals.lost(catalog, home, workflow, unknown, bool(known))
-    if marked.exists() and marked.read_text("utf-8") != _said(mine):
+    if marked is not None and marked != _said(mine):
         raise _foreign(catalog, home, workflow)
+
+
+def _path(home: str, workflow: str) -> str:
+    return f"{arrivals.place(home, workflow)}/{FILE}"
+
+
+def _marked(session: SparkSession, home: str, workflow: str) -> str | None:
+    """What the file says, if there is one."""
+    path = _path(home, workflow)
+    here = _here(path)
+    if here is not None:
+        return _read(here)
+    return filesystem.text(session, path) if filesystem.exists(session, path) else None
+
+
+def _here(path: str) -> Path | None:
+    """A path of this machine."""
+    split = urlsplit(path)
+    return Path(split.path) if split.scheme in ("", "file") else None
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.exists() else None
 
 
 def _of(db: Session, workflow: str) -> str | None:

@@ -43,7 +43,7 @@ class Lease:
             known = db.get(LeaseRecord, self._workflow)
             if known is None:
                 known = LeaseRecord(workflow=self._workflow, holder="", fence=0, expires_at=0)
-            elif known.holder and known.expires_at > _now() and not _is_dead(known.holder):
+            elif known.holder and known.expires_at > _now() and not is_dead(known.holder):
                 return False
             known.holder, known.fence, known.expires_at = self.holder, known.fence + 1, self._expiry()
             db.add(known)
@@ -102,7 +102,7 @@ class Lease:
 def holder(db: Session, workflow: str) -> str | None:
     """Who holds a workflow, `host:process`; nobody, if the process is known to be gone."""
     known = db.get(LeaseRecord, workflow)
-    if known is None or not known.holder or known.expires_at <= _now() or _is_dead(known.holder):
+    if known is None or not known.holder or known.expires_at <= _now() or is_dead(known.holder):
         return None
     return known.holder.rpartition(":")[0]
 
@@ -111,10 +111,11 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-def _is_dead(holder: str) -> bool:
+def is_dead(holder: str) -> bool:
     """Whether the process of a holder on this machine has ended; of another machine nothing is known."""
-    host, pid, _ = holder.rsplit(":", 2)
-    if host != socket.gethostname():
+    host, _, rest = holder.partition(":")
+    pid = rest.partition(":")[0]
+    if host != socket.gethostname() or not pid:
         return False
     try:
         os.kill(int(pid), 0)

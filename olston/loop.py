@@ -23,6 +23,7 @@ from olston.lease import Lease
 from olston.maintain import UnderWay, long, renew, retire
 from olston.planning import Planned, Planning
 from olston.provenance import Stamp
+from olston.scheduler.network import Network
 from olston.setbacks import Setbacks
 from olston.state import State
 from olston.worker import Work
@@ -97,6 +98,11 @@ class Loop:
                 "The step will be done again by the next scheduler."
             ) from lost
         return self._advance() or handled
+
+    @property
+    def folding(self) -> bool:
+        """Whether a base is being folded, or was and is not recorded."""
+        return bool(self._folding)
 
     @property
     def running(self) -> bool:
@@ -206,25 +212,23 @@ class Loop:
             self.state = state = planning.load(db)
             record = db.get(WorkflowRecord, self._name)
             paused = record is not None and record.paused
+            self.commands.forget_unwanted(db)
         now = state.now(self._clock())
         if paused:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
-        asked = self.commands.first
-        outputs = planning.network.outputs
-        if asked is not None and (gone := [o for o in asked.demand.outputs if o not in outputs]):
-            # asked by who knew another definition
-            self.commands.failed(asked, unknown("output", gone[0], outputs, f"workflow {self._name!r}"))
-            self._changed = True
-            return
+        self._refuse_gone(planning.network)
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
-        unmet = busy.intersection(state.problem(now).due() if busy else ())
-        waiting = self._waiting(planning, busy, unmet | (busy & {*asked.demand.outputs} if asked else frozenset()))
-        if asked is not None and not waiting.isdisjoint(asked.demand.outputs):
-            if not self._serving:
-                return
-            asked = None
+        needed = busy or (self._serving and self.commands)
+        due = frozenset(state.problem(now).due()) - resting if needed else frozenset()
+        asked, waiting = self._turn_of(planning.network, busy, due)
+        if asked is None and self.commands and not self._serving:
+            return
+        if asked is not None and not asked.demand.outputs and self._serving:
+            asked.left, asked.since = (due, now) if asked.left is None else (asked.left & due, asked.since)
+            if not asked.left and not self._looks_ahead(planning, state, now, asked):
+                return self._satisfied(asked, now)
         if asked is not None and not asked.met:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)
         else:
@@ -233,13 +237,13 @@ class Loop:
             planned = planning.plan(state, now, only=only, without=left, excluded=excluded, soon=soon)
         if planned.decision.infeasible is not None:
             error = self._work().missing_input() or planned.decision.infeasible.error()
-            self._give_up(planned.decision.infeasible.outputs, error, now)
+            self._give_up(asked, planned.decision.infeasible.outputs, error, now)
         elif any(s.is_delivery for s in planned.decision.steps):
             if self._catches_up():
                 self._changed = True
             else:
                 self._begin(planning, state, planned, asked)
-        elif asked is not None and (asked.demand.outputs or not (unmet - resting if self._serving else busy)):
+        elif asked is not None and (asked.demand.outputs or not busy):
             if not self._looks_ahead(planning, state, now, asked):
                 self._satisfied(asked, now)
         else:
@@ -252,12 +256,31 @@ class Loop:
             return frozenset()
         return self._planning().network.sharing({c for e in self._executions for c in e.works_on})
 
-    def _waiting(self, planning: Planning, busy: frozenset[str], wanted: frozenset[str]) -> frozenset[str]:
-        """The outputs that are not planned for now: those that are `busy`, and those that would work on what a busy one
-        which is `wanted` is computed from, so that it would wait for ever.
+    def _turn_of(
+        self, network: Network, busy: frozenset[str], due: frozenset[str]
+    ) -> tuple[Asked | None, frozenset[str]]:
+        """The first command whose outputs need not wait, and the outputs that are not planned for now.
+
+        These are the `busy` ones, and those that have something in common with one of them that is due, or with what a
+        command that waits asks for: it might wait for ever otherwise.
         """
-        network = planning.network
-        return busy | network.sharing({c for o in wanted for c in network.upstream(o) if network.producers.get(c)})
+        waiting = busy | self._akin(network, busy & due)
+        for asked in self.commands:
+            if waiting.isdisjoint(asked.demand.outputs):
+                return asked, waiting
+            waiting |= self._akin(network, asked.demand.outputs)
+        return None, waiting
+
+    def _akin(self, network: Network, outputs: Collection[str]) -> frozenset[str]:
+        """The outputs that have something in common with `outputs` that is computed."""
+        return network.sharing({c for o in outputs for c in network.upstream(o) if network.producers.get(c)})
+
+    def _refuse_gone(self, network: Network) -> None:
+        """Answer commands about outputs that are gone: they were given by who knew another definition."""
+        for asked in list(self.commands):
+            for gone in [o for o in asked.demand.outputs if o not in network.outputs][:1]:
+                self.commands.failed(asked, unknown("output", gone, network.outputs, f"workflow {self._name!r}"))
+                self._changed = True
 
     def _looks_ahead(self, planning: Planning, state: State, now: Stamp, asked: Asked) -> bool:
         """Whether a bound breaks before a plan for it would be done, which is due too; asked once."""
@@ -318,6 +341,8 @@ class Loop:
             self._setbacks.overcome(execution.due, execution.variants)
             for asked in self.commands:
                 asked.met = asked.met or execution.plan in asked.plans
+                if asked.left is not None and execution.planned.now >= asked.since:
+                    asked.left -= set(execution.due)
             self._tidy(execution)
         for failure in execution.failures:
             self._failed(execution, failure)
@@ -351,18 +376,23 @@ class Loop:
 
     def _failed(self, execution: Execution, event: EventRecord) -> None:
         """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
-        asked = self.commands.first
-        if event.about.get("again") or (asked is not None and execution.plan not in asked.plans):
+        asked = self.commands.that_planned(execution.plan)
+        # what was begun before it was asked for says nothing of what will come of that
+        begun_before = asked is None and any(
+            not a.demand.outputs or not set(execution.due).isdisjoint(a.demand.outputs) for a in self.commands
+        )
+        if event.about.get("again") or begun_before:
             return
-        now, position = execution.planned.now, event.about["position"]
+        now, position = self._clock(), event.about["position"]
         outputs, error = execution.outputs_behind(position), execution.errors[position]
         if not self._setbacks.avoid(event.about["avoidable"], outputs, error, now):
-            self._give_up(outputs, error, now)
+            self._give_up(asked, outputs, error, now)
 
-    def _give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> None:
+    def _give_up(self, asked: Asked | None, outputs: Collection[str], error: Exception, now: Stamp) -> None:
         reason = self._setbacks.give_up(outputs, error, now)
         with self._catalog.transaction() as db:
             self._lease.check(db)
             setbacks.record(db, self._name, outputs, reason, self._clock())
-        self.commands.fail_first(outputs, reason)
+        if asked is not None and not set(asked.demand.outputs).isdisjoint(outputs):
+            self.commands.failed(asked, reason)
         self._changed = True

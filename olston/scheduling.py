@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from olston import events
@@ -97,7 +96,8 @@ class Scheduling:
                     return Fulfilled(answer)
                 if loop is not None:
                     with suppress(LeaseLost):  # then somebody else carries it out
-                        loop.run(lambda: command in loop.commands.answers)
+                        # others are served too while what it made long is folded
+                        loop.run(lambda: command in loop.commands.answers and not loop.folding)
                         return Fulfilled(loop.commands.answers[command], loop.commands.errors.get(command), loop.state)
             time.sleep(WAIT)
 
@@ -156,10 +156,10 @@ class Scheduling:
                 )
                 loop.caught_up = before is not None and fence == before + 1
                 self._loop = loop
-                grace = GRACE
+                grace = 0.0  # who is interrupted wants to go
                 try:
                     yield loop
-                    grace = GRACE if serving else inf  # a refresh folds what it made long, however long that takes
+                    grace = GRACE
                 finally:
                     self._caught_up_at = fence if loop.caught_up else None
                     self._wind_up(loop, grace)

@@ -62,6 +62,41 @@ def test_a_catalog_that_was_rebuilt_is_the_one_and_the_old_one_is_not_any_more(
         assert [tuple(r) for r in new.read("n").collect()] == [("a", 2)]
 
 
+def test_an_engine_that_is_open_on_the_old_catalog_writes_nothing_once_another_was_rebuilt(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.createDataFrame([("a",)], "k string")
+    old = opened(tmp_path, "old", spark)
+    old.ingest("rows", rows)
+    old.refresh()
+    with opened(tmp_path, "new", spark) as new:
+        new.recover()
+        for ask in (lambda: old.ingest("rows", rows), old.refresh, old.status):
+            with pytest.raises(ol.CatalogError, match="CATALOG_LOST"):
+                ask()
+        new.refresh()
+        assert [tuple(r) for r in new.read("n").collect()] == [("a", 1)]
+    old.close()
+
+
+def test_a_home_with_nothing_of_what_the_catalog_knows_is_not_taken_for_the_right_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.createDataFrame([("a",)], "k string")
+    with opened(tmp_path, "one", spark) as right:
+        right.ingest("rows", rows)
+        right.refresh()
+    url = f"sqlite:///{tmp_path}/one.db"
+    with ol.Engine(counting(), home=f"{tmp_path}/hmoe", catalog=url, spark=spark) as wrong:
+        for ask in (lambda: wrong.ingest("rows", rows), lambda: wrong.refresh("n", full=True)):
+            with pytest.raises(ol.CatalogError, match=r"HOME_EMPTY.*Is that the right home"):
+                ask()
+    with opened(tmp_path, "one", spark) as right:
+        right.ingest("rows", rows)
+        right.refresh()
+        assert [tuple(r) for r in right.read("n").collect()] == [("a", 2)]
+
+
 def test_an_older_copy_of_the_catalog_is_noticed_though_nothing_is_due(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "arrivals" / "counting"
     made = engine(counting(), str(tmp_path / "home"), Pretended())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ import pytest
 from sqlmodel import select
 
 import olston as ol
-from olston import maintain
+from olston import events, maintain
 from olston.block import BASE
 from olston.catalog.records import BlockRecord
 from olston.content import Content
@@ -233,4 +234,93 @@ def test_what_was_computed_within_a_job_before_a_full_refresh_does_not_count_aft
     stage.command(refresh=["a"], full=True)
     stage.settle()
     assert not blocks() & before
+    stage.lease.release()
+
+
+def independent(tmp_path: Path) -> Stage:
+    wf = ol.Workflow("apart")
+    for name in ("a", "b"):
+        wf.output(wf.source(f"{name}s", "k string").aggregate(name, by="k", n=ol.count()))
+        wf.bound_staleness(name, 0, 0)
+    return Stage(f"sqlite:///{tmp_path}/catalog.db", wf)
+
+
+@pytest.mark.parametrize("outputs", [("a", "b"), ()])
+def test_a_command_is_answered_although_one_of_its_outputs_is_always_being_refreshed(
+    outputs: tuple[str, ...], tmp_path: Path
+) -> None:
+    stage = independent(tmp_path)
+    held: list[Callable[[], None]] = []
+    asked = None
+    for i in range(12):
+        stage.clock.advance("1 s")
+        stage.arrive("as" if i % 2 else "bs")
+        while stage.loop.turn():
+            pass
+        begun, stage.threads.waiting = stage.threads.waiting, held
+        run(stage)
+        held = begun
+        asked = stage.command(refresh=list(outputs)) if i == 3 else asked
+        stage.threads.waiting = []
+    assert asked in stage.loop.commands.answers
+    stage.lease.release()
+
+
+def test_a_command_does_not_wait_for_another_about_something_else(tmp_path: Path) -> None:
+    stage = independent(tmp_path)
+    stage.arrive("as", "bs")
+    stage.command(refresh=["a"])
+    held = hold_back(stage)
+    stage.arrive("bs")
+    asked = stage.command(refresh=["b"])
+    run(stage)
+    stage.threads.waiting += held
+    run(stage)
+    assert asked in stage.loop.commands.answers
+    stage.lease.release()
+
+
+def test_what_fails_rests_although_something_else_was_asked_for(tmp_path: Path) -> None:
+    stage = independent(tmp_path)
+    stage.arrive("as", "bs")
+    stage.settle()
+    stage.clock.advance("1 min")
+    stage.arrive("as")
+    stage.command(refresh=["a"])
+    held = hold_back(stage)
+    stage.work.fails = lambda name: "b" in name.split(".")[0]
+    stage.arrive("bs")
+    run(stage)
+    assert 0 < len([s for s in stage.steps if s.state == "failed"]) <= 4
+    stage.threads.waiting += held
+    stage.settle()
+    stage.lease.release()
+
+
+def test_a_command_that_was_withdrawn_before_its_turn_is_not_carried_out(tmp_path: Path) -> None:
+    stage = independent(tmp_path)
+    stage.settle()
+    delivered = len(stage.work.delivered.get("b", ()))
+    asked = stage.command(refresh=["b"])
+    with stage.catalog.transaction() as db:
+        events.answer(db, asked, {"withdrawn": True})
+    by_the_dead = stage.command(refresh=["b"], by=f"{socket.gethostname()}:999999999:x")
+    stage.settle()
+    assert len(stage.work.delivered.get("b", ())) == delivered
+    assert by_the_dead not in stage.loop.commands.answers
+    stage.lease.release()
+
+
+def test_steps_that_were_abandoned_are_not_tried_again(tmp_path: Path) -> None:
+    stage = independent(tmp_path)
+    stage.arrive("as")
+    held = hold_back(stage)
+    stage.work.fails = lambda _: True
+    stage.loop.stop()
+    stage.loop.abandon()
+    for function in held:
+        function()
+    run(stage)
+    assert [s.state for s in stage.steps] == ["abandoned"] * len(held)
+    assert not stage.loop.running
     stage.lease.release()

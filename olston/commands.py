@@ -29,6 +29,9 @@ class Asked:
     demand: Demand
     met: bool
     looked_ahead: bool = False
+    by: str = ""
+    tried_in_vain: bool = False
+    """Whether a plan for it failed, or none was found."""
     plans: list[str] = field(default_factory=list)
     left: frozenset[str] | None = None
     since: Stamp = 0
@@ -62,7 +65,7 @@ class Commands:
             return self._answer(event.id, {})
         outputs = tuple(event.about["refresh"])
         demand = Demand(outputs, bool(event.about.get("full")))
-        self._waiting.append(Asked(event.id, demand, met=not outputs))
+        self._waiting.append(Asked(event.id, demand, met=not outputs, by=event.about.get("by", "")))
 
     def done(self, asked: Asked) -> None:
         self._waiting.remove(asked)
@@ -79,12 +82,18 @@ class Commands:
         for asked in list(self._waiting):
             self.failed(asked, error)
 
-    def forget_unwanted(self, db: Session) -> None:
-        """Those that were withdrawn, or whose giver is dead on this machine, are not carried out."""
+    def forget_withdrawn(self, db: Session) -> None:
+        """Those that were withdrawn meanwhile are not carried out."""
         for asked in list(self._waiting):
             known = db.get(EventRecord, asked.event)
-            if known is None or known.answered or is_dead(known.about.get("by", "")):
+            if known is None or known.answered:
                 self._waiting.remove(asked)
+
+    def refuse_those_of_the_dead(self) -> None:
+        """Those whose giver has ended on this machine are not carried out: nobody waits for them."""
+        for asked in [a for a in self._waiting if is_dead(a.by)]:
+            error = f"refresh: was asked for by {asked.by}, a process that is gone, and is not carried out; ask again."
+            self.failed(asked, OlstonError(error, code="WITHDRAWN"))
 
     def _answer(self, event: int, answer: dict[str, Any]) -> None:
         with self._catalog.transaction() as db:

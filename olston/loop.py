@@ -212,7 +212,8 @@ class Loop:
             self.state = state = planning.load(db)
             record = db.get(WorkflowRecord, self._name)
             paused = record is not None and record.paused
-            self.commands.forget_unwanted(db)
+            self.commands.forget_withdrawn(db)
+        self.commands.refuse_those_of_the_dead()
         now = state.now(self._clock())
         if paused:
             self.next = None
@@ -319,7 +320,10 @@ class Loop:
     def _satisfied(self, asked: Asked, now: Stamp) -> None:
         """Nothing is left to be done for who asked, but for what cannot be done."""
         failed = [] if asked.demand.outputs else self._setbacks.reasons(now)
-        if failed:
+        if failed and not asked.tried_in_vain:  # it was in plans from before it was asked for
+            self._setbacks.forget()
+            asked.left = None
+        elif failed:
             self.commands.failed(asked, failed[0])
         else:
             self.commands.done(asked)
@@ -389,6 +393,8 @@ class Loop:
             self._give_up(asked, outputs, error, now)
 
     def _give_up(self, asked: Asked | None, outputs: Collection[str], error: Exception, now: Stamp) -> None:
+        if asked is not None:
+            asked.tried_in_vain = True
         reason = self._setbacks.give_up(outputs, error, now)
         with self._catalog.transaction() as db:
             self._lease.check(db)

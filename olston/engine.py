@@ -216,7 +216,7 @@ class Engine:
             planned = self._planning.plan(state, now, soon=soon)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
-        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem)
+        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem, self._paused)
 
     def serve(self, *, stop: threading.Event | None = None) -> None:
         """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.
@@ -243,11 +243,15 @@ class Engine:
             record.paused = paused
         self._scheduling.command({"pause": paused})
 
-    def refuse_paused(self) -> None:
-        """An error if nothing is to be begun until `resume`."""
+    @property
+    def _paused(self) -> bool:
         with self._catalog.look() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
-        if record is not None and record.paused:
+        return record is not None and record.paused
+
+    def refuse_paused(self) -> None:
+        """An error if nothing is to be begun until `resume`."""
+        if self._paused:
             raise OlstonError(f"workflow {self.workflow.name!r}: is paused; resume it first.", code="PAUSED")
 
     def _named(self, outputs: tuple[str, ...], full: bool) -> list[str]:

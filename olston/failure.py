@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from olston.errors import BlockError, OlstonError, StepError, StoreError
@@ -9,6 +10,7 @@ from olston.operators.bag import MISSING
 
 _FULL = ("No space left on device", "Disk quota exceeded", "There is not enough space on the disk")
 _TRACEBACK = "Traceback (most recent call last)"
+_STATE = re.compile(r"\s*SQLSTATE: \w{5};?$")
 
 
 def reason(error: BaseException) -> str:
@@ -18,7 +20,7 @@ def reason(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return f"{type(error).__name__}."
-    said = lines[-1] if _TRACEBACK in text else lines[0]
+    said = _STATE.sub("", lines[-1] if _TRACEBACK in text else lines[0])
     if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
         said = f"{type(error).__name__}: {said}"
     return said if said.endswith((".", "!", "?")) else f"{said}."
@@ -28,9 +30,9 @@ def failed(what: str, error: Exception) -> OlstonError:
     """The error for `what` was done, if `error` came of it; what was readable is as it was."""
     text = str(error)
     if MISSING in text:
-        said = text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0].split(" SQLSTATE")[0]
+        said = _STATE.sub("", text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0])
         return BlockError(
-            f"{what}: {said.strip()}. Nothing readable has changed. If the delta arrived, what is behind it waits "
+            f"{what}: {said}. Nothing readable has changed. If the delta arrived, what is behind it waits "
             'until its source is given all there is: ingest(…, kind="base").',
             code=MISSING,
         )

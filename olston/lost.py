@@ -18,6 +18,7 @@ from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, BlockRecord
 from olston.content import Content
 from olston.errors import StoreError
+from olston.failure import reason
 from olston.operators.columns import BLOCK
 from olston.store import Store
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 GONE = "FILES_GONE"
 _SIGNS = (GONE, "FILE_NOT_EXIST", "FileNotFoundException", "DELTA_FILE_NOT_FOUND", "DELTA_TRUNCATED_TRANSACTION_LOG")
 """How Spark, Delta and the store say that a file is not there."""
+_DAMAGED = (*_SIGNS, "[DELTA_", "MALFORMED_RECORD", "ChecksumException", "JsonParseException", "JsonEOFException")
+"""How they say that a log cannot be read, now or ever."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def places(content: Content) -> Iterator[Place]:
 
 
 def gone(store: Store, session: SparkSession, wanted: Iterable[Place]) -> set[Place]:
-    """Those of `wanted` of which some file is not there."""
+    """Those of `wanted` of which some file is not there; an error if that cannot be told at the moment."""
     tables: dict[str, set[Place]] = {}
     for place in wanted:
         tables.setdefault(place.table, set()).add(place)
@@ -57,8 +60,10 @@ def _gone(session: SparkSession, path: str, wanted: set[Place]) -> Iterator[Plac
     named: dict[str, set[str]] = {}  # by folder, what the log says is there
     try:
         listed = session.read.format("delta").load(path).inputFiles() if table.exists(session, path) else None
-    except Exception:  # a log that cannot be read: nothing can be read by it
-        listed = None
+    except Exception as error:
+        if not any(sign in f"{error} {reason(error)}" for sign in _DAMAGED):  # cancelled, cut off, out of reach
+            raise StoreError(f"{path}: whether all its files are there could not be seen: {reason(error)}") from error
+        listed = None  # nothing can be read by a log that cannot be read
     if listed is None:
         yield from wanted
         return
@@ -92,7 +97,10 @@ def leave_planning(catalog: Catalog, store: Store, session: SparkSession, error:
     workflow = store.workflow.name
     with catalog.look() as db:
         known = {r.id: Content.from_dict(r.content) for r in _used(db, workflow)}
-    missing = gone(store, session, {p for content in known.values() for p in places(content)})
+    try:
+        missing = gone(store, session, {p for content in known.values() for p in places(content)})
+    except Exception:  # what cannot be looked at is not known to be gone; `error` is told as it is
+        return False
     if not missing:
         return False
     dead = {id for id, content in known.items() if not missing.isdisjoint(places(content))}
@@ -104,7 +112,7 @@ def leave_planning(catalog: Catalog, store: Store, session: SparkSession, error:
 
 
 def missing_input(catalog: Catalog, store: Store, session: SparkSession) -> StoreError | None:
-    """The error that names what arrived and is not there any more; none if all of it is."""
+    """The error that names what arrived and is not there any more; none if nothing is known to be gone."""
     workflow = store.workflow.name
     with catalog.look() as db:
         arrived = [
@@ -112,7 +120,10 @@ def missing_input(catalog: Catalog, store: Store, session: SparkSession) -> Stor
             for arrival in db.exec(select(ArrivalRecord).where(ArrivalRecord.workflow == workflow).order_by("stamp"))
             if (record := db.get(BlockRecord, arrival.block)) is not None
         ]
-    missing = gone(store, session, {p for _, content in arrived for p in places(content)})
+    try:
+        missing = gone(store, session, {p for _, content in arrived for p in places(content)})
+    except Exception:
+        return None
     lost = [(a, p) for a, content in arrived for p in places(content) if p in missing]
     if not lost:
         return None

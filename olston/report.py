@@ -87,6 +87,9 @@ class ProvenanceOf(Shown):
         return Group(table, verdict)
 
 
+PAUSED = "paused: nothing is begun until resume"
+
+
 @dataclass(frozen=True)
 class PlanOf(Shown):
     """What would be done, what it is expected to cost, and why; `changes` of the definition come first."""
@@ -97,6 +100,8 @@ class PlanOf(Shown):
     changes: tuple[Change, ...] = ()
     problem: Problem | None = field(default=None, repr=False)
     """What was decided on."""
+    paused: bool = False
+    """Whether nothing is begun until `resume`."""
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -126,6 +131,7 @@ class PlanOf(Shown):
             "cost": self.cost,
             "feasible": self.decision.feasible,
             "why": None if reason is None else reason.reason,
+            "paused": self.paused,
             "evidence": self.evidence.to_json() if self.evidence else None,
         }  # fmt: skip
 
@@ -133,7 +139,7 @@ class PlanOf(Shown):
         from rich.console import Group
         from rich.table import Table
 
-        changed = [f"definition: {c}" for c in self.changes]
+        changed = [*([PAUSED] if self.paused else ()), *(f"definition: {c}" for c in self.changes)]
         if not self.due:
             return Group(*changed, "nothing is due")
         if self.decision.infeasible is not None:
@@ -288,24 +294,22 @@ class StatusOf(Shown):
                 spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""
                 table.add_row("" if i else o.output, "" if i else state, b.bound, *spans, when)
-            if o.failed and not (self.standing and self.standing.failures):
-                table.add_row("", "failed", o.failed)
-        for line in self._busy():
-            table.add_row(*line)
-        return Group(table, *map(Text, self.warnings)) if self.warnings else table
+        return Group(table, *map(Text, (*self._busy(), *self.warnings)))
 
-    def _busy(self) -> Iterator[tuple[str, str, str]]:
-        """What is going on, as rows below the outputs."""
+    def _busy(self) -> Iterator[str]:
+        """What is going on, as lines below the outputs."""
         now = self.standing
-        if now is not None:
-            if now.scheduler is not None:
-                yield "", "scheduled", f"by {now.scheduler}"
-            for s in now.running:
-                yield "", "running", f"{s.step}, since {moment(s.started_at)}, about {s.expected_seconds:.1f} s"
-            for s in now.failures if any(o.due for o in self.outputs) else ():
-                yield "", "failed", f"{s.step}, at {moment(s.started_at)}: {s.error}"
+        if now is not None and now.scheduler is not None:
+            yield f" scheduled by {now.scheduler}"
+        for s in now.running if now is not None else ():
+            yield f" running: {s.step}, since {moment(s.started_at)}, about {s.expected_seconds:.1f} s"
+        failures = now.failures if now is not None and any(o.due for o in self.outputs) else ()
+        for s in failures:
+            yield f" failed: {s.step}, at {moment(s.started_at)}: {s.error}"
+        if not failures:
+            yield from (f" failed: {o.output}: {o.failed}" for o in self.outputs if o.failed)
         if self.next_deadline is not None:
-            yield "", "next", f"{self.next_deadline[0]} breaks a bound at {moment(self.next_deadline[1])}"
+            yield f" next: {self.next_deadline[0]} breaks a bound at {moment(self.next_deadline[1])}"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from olston.block import Block
 from olston.duration import show_duration, show_measured
 from olston.pathway import Pathway
 from olston.provenance import Provenance
-from olston.report import PlanOf, moment, moments
+from olston.report import PAUSED, PlanOf, moment, moments
 from olston.scheduler.explain import Due
 from olston.scheduler.plan import Invocation
 from olston.workflow import Workflow
@@ -22,6 +22,8 @@ def plan_tree(plan: PlanOf, workflow: Workflow, *, full: bool = False) -> Tree:
     """The tree for a plan of `workflow`; `full` if it is to compute outputs anew."""
     pathways = {name: channel.pathways for name, channel in workflow.channels.items()}
     tree = Tree(Text(_title(plan), style="bold"))
+    if plan.paused:
+        tree.add(Text(PAUSED, style="yellow"))
     if plan.changes:
         changed = tree.add("definition")
         for change in plan.changes:

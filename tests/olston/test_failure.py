@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import AnalysisException
 
 import olston as ol
 from olston import ingest, table
@@ -285,6 +286,10 @@ def test_a_place_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: 
         (ValueError("one line\n\nand another"), "ValueError: one line."),
         (RuntimeError(""), "RuntimeError."),
         (TypeError("Really?"), "TypeError: Really?"),
+        (
+            AnalysisException("[NO_COLUMN] no `q`. SQLSTATE: 42703;\n'Project"),
+            "[NO_COLUMN] no `q`.",
+        ),
     ],
 )
 def test_a_failure_is_told_in_one_sentence(error: Exception, said: str) -> None:

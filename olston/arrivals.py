@@ -55,6 +55,13 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
         ) from error
 
 
+def replace(store: Store, session: SparkSession, waves: Waves) -> None:
+    """Write the file of an arrival anew; without any arrivals, drop it."""
+    filesystem.drop(session, f"{place(store.home, store.workflow.name)}/{waves.stamp:020d}.json")
+    if waves.arrivals:
+        keep(store, session, waves)
+
+
 def kept(session: SparkSession, place: str) -> Iterator[Waves]:
     """What the files at `place` say, in the order of stamps."""
     for stamp in stamps(session, place):

@@ -37,6 +37,7 @@ from olston.planning import Demand, Planning
 from olston.provenance import Stamp
 from olston.published import Published
 from olston.recover import Recovered, recover
+from olston.release import release
 from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
 from olston.retention import forget_history
 from olston.scheduler.compile import compile_workflow
@@ -66,7 +67,7 @@ class Engine:
     """Runs one workflow in `home`, a folder or any path that Spark can write.
 
     `catalog` is a database URL, by default a SQLite file in `home`; `spark` a session, or settings for one, which is
-    started when it is first needed.
+    started when it is first needed. With a `retention`, `vacuum` lets go of input that arrived longer ago.
     """
 
     def __init__(
@@ -77,9 +78,11 @@ class Engine:
         clock: Clock | None = None,
         catalog: str | None = None,
         spark: SparkSession | Mapping[str, str] | None = None,
+        retention: Duration | None = None,
     ) -> None:
         self.workflow, self.home = workflow, _placed(str(home).rstrip("/"))
         self._clock, self._spark = clock or SystemClock(), spark
+        self._retention = None if retention is None else microseconds(retention)
         self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
@@ -284,13 +287,20 @@ class Engine:
     ) -> list[Vacuumed]:
         """Drop the files of blocks that no plan can use any more, and of attempts that came to nothing.
 
-        What arrived, what consumers hold or were fed, and whatever is younger than `older_than` stays. Of events, plans
-        and steps the catalog keeps those of the time `history`, and the last steps of each name.
+        What arrived, what consumers hold or were fed, and whatever is younger than `older_than` stays. But of what
+        arrived longer ago than the engine's retention only what is needed does: a source can be read as of then no
+        more. Of events, plans and steps the catalog keeps those of the time `history`, and the last of each name.
         """
-        with self._catalog.look() as db:
-            needed = states.attempts(db, self.workflow.name, [n for n, o in self.workflow.outputs.items() if o.feed])
         with self._sessions.lent() as session:
-            needed |= held.fed(self.store, session)
+            needed, released = held.fed(self.store, session), set[str]()
+            before = self._planning.released_before(self.now)
+            if before is not None:
+                inputs = self._network.inputs
+                spared, released = release(self._catalog, self.store, session, inputs, before, needed, dry_run)
+                needed |= spared
+            with self._catalog.look() as db:
+                feeds = [n for n, o in self.workflow.outputs.items() if o.feed]
+                needed |= states.attempts(db, self.workflow.name, feeds) - released
             dropped = vacuum(self.store, session, needed, older_than=microseconds(older_than) / 1e6, dry_run=dry_run)
         if not dry_run:
             point("vacuum-dropped")
@@ -422,7 +432,7 @@ class Engine:
 
     @property
     def _planning(self) -> Planning:
-        return Planning(self.workflow, self._network, self._digests, self._learning)
+        return Planning(self.workflow, self._network, self._digests, self._learning, self._retention)
 
     @cached_property
     def _network(self) -> Network:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, or_, select
 
 from olston.attempt import new_attempt
 from olston.block import BASE
@@ -47,15 +47,18 @@ class Fold:
     def channel(self) -> str:
         return self.stored.block.channel
 
-    def record(self, db: Session, workflow: str) -> None:
-        """Let what lay on the old anchor be read from the new one; what it took is recorded like a step."""
+    def record(self, db: Session, workflow: str, digest: str) -> None:
+        """Let what lay on the old anchor be read from the new one; what it took is recorded like a step.
+
+        A base that was no block yet is one then, by the definition of `digest`.
+        """
         block, folded = self.stored.block, self.folded
         assert folded is not None and folded.anchor is not None
         bases = select(BlockRecord).where(
             BlockRecord.workflow == workflow,
             BlockRecord.channel == self.channel,
             BlockRecord.kind == BASE,
-            col(BlockRecord.live),
+            or_(col(BlockRecord.live), col(BlockRecord.id) == block.id),
         )
         for base in db.exec(bases):
             content = Content.from_dict(base.content).moved(self.stored.content, folded)
@@ -63,6 +66,14 @@ class Fold:
                 base.content = content.to_dict()
                 base.rows = folded.anchor.rows if base.id == block.id else base.rows
         rows = folded.anchor.rows
+        if not block.id:
+            db.add(
+                BlockRecord(
+                    id=self.attempt, workflow=workflow, channel=self.channel, kind=BASE,
+                    target=[[[s, s] for s in sorted(entry)] for entry in block.target], rows=rows, relaxed=False,
+                    content=folded.to_dict(), producer=FOLD, digest=digest, made_at=self.began,
+                )
+            )  # fmt: skip
         done = Amount(base=block.rows, written=(rows,), overlay=self.stored.content.overlay)
         outcome = Outcome(
             self.channel, FOLD, ((block.kind, block.rows),), done, (rows,), (block.rows,), self.seconds,

@@ -364,7 +364,7 @@ class Loop:
                 for other in self._executions:
                     other.foretell(under_way)
             retire(db, state, planning.digests, self._clock(), under_way)
-        for stored in long(state, planning.learning):
+        for stored in long(state, planning.learning, planning.released_before(self._clock())):
             expected = planning.learning.cost_of_folding(stored)
             self._folding.begin(stored, expected, self._clock(), self.woken.set)
 
@@ -375,7 +375,7 @@ class Loop:
             with self._catalog.transaction() as db:
                 self._lease.check(db)
                 for fold in folds:
-                    fold.record(db, self._name)
+                    fold.record(db, self._name, self._planning().digests[fold.channel])
         return bool(folds)
 
     def _failed(self, execution: Execution, event: EventRecord) -> None:

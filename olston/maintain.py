@@ -19,6 +19,8 @@ from olston.step import Stored
 
 PARTS = 64
 """Parts from which on an overlay is folded whatever that costs: a plan reads the whole list of them."""
+OLD = 8
+"""Waves beyond the retention from which on a base that has them is written, so that they can be let go."""
 
 
 @dataclass
@@ -67,9 +69,32 @@ def renew(db: Session, state: State, channels: Collection[str], made: Collection
         record.live = False
 
 
-def long(state: State, learning: Learning) -> list[Stored]:
-    """The bases whose overlay it is worth its cost to fold."""
-    return [s for s in _longest(state) if len(s.content.parts) > PARTS or learning.worth_folding(s)]
+def long(state: State, learning: Learning, released_before: Stamp | None = None) -> list[Stored]:
+    """The bases whose overlay it is worth its cost to fold; of sources, also if much could be let go then."""
+    found = [s for s in _longest(state) if len(s.content.parts) > PARTS or learning.worth_folding(s)]
+    if released_before is not None:
+        everything = (_everything(state, source) for source in state.timelines)
+        found += [s for s in everything if s is not None and _old(s, released_before) >= OLD]
+    return found
+
+
+def _old(stored: Stored, before: Stamp) -> int:
+    """How many waves lie over its anchor that arrived before a moment."""
+    return sum(p.stamp is not None and p.stamp < before for p in stored.content.parts)
+
+
+def _everything(state: State, source: str) -> Stored | None:
+    """All that arrived at a source, as a base, known as a block or not; if what is live tells where it lies."""
+    onward: dict[Provenance | None, list[Stored]] = {}
+    for stored in state.stored.values():
+        if stored.block.channel == source:
+            onward.setdefault(stored.block.source, []).append(stored)
+    found = max(onward[None], key=lambda s: s.block.target.newest[0] or 0)  # the empty one is always there
+    while following := onward.get(found.block.target):
+        delta = max(following, key=lambda s: s.block.target.newest[0] or 0)
+        block = Block(source, found.block.kind, delta.block.target, rows=found.block.rows + delta.block.rows)
+        found = Stored(block, found.content.then(delta.content))
+    return found if found.block.target == Provenance.at(state.timelines[source].newest) else None
 
 
 def _longest(state: State) -> Iterator[Stored]:

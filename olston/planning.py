@@ -57,6 +57,11 @@ class Planning:
     network: Network
     digests: Mapping[str, str]
     learning: Learning
+    retention: int | None = None
+
+    def released_before(self, clock: Stamp) -> Stamp | None:
+        """The moment before which input may be let go, if ever."""
+        return None if self.retention is None else clock - self.retention
 
     def load(self, db: Session) -> State:
         """What the catalog says at this moment, priced by all that was learned until then."""

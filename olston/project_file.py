@@ -37,6 +37,7 @@ class Project(BaseModel):
     workflow: str = "workflow.py"
     home: str = "lake"
     catalog: str | None = None
+    retention: str | None = None
     spark: Annotated[dict[str, str], BeforeValidator(_settings)] = {}
 
     @property

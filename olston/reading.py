@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, select
 
+from olston import release
 from olston import state as states
 from olston.attempt import is_attempt
 from olston.block import BASE
@@ -28,7 +29,7 @@ from olston.step import Inline, Stored
 if TYPE_CHECKING:
     from olston.workflow import Workflow
 
-NOTHING = "NOTHING_HELD"
+NOTHING, LET_GO = "NOTHING_HELD", "LET_GO"
 
 
 def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:
@@ -102,7 +103,14 @@ def content(
     """
     if workflow.channels[channel].is_source:
         line = state.timelines[channel]
-        return states.snapshot(db, state, channel, line.newest if at is None else line.snapshot_at(at))
+        stamp = line.newest if at is None else line.snapshot_at(at)
+        if at is not None and (stands := release.went(db, state.workflow, channel, at)) is not None:
+            raise StoreError(
+                f"{channel}: what it was at {moments([at])} was let go, as the retention says; the oldest that can be "
+                f"read is of {moments([stands])}.",
+                code=LET_GO,
+            )
+        return states.snapshot(db, state, channel, stamp)
     bounds = state.problem(state.now(clock)).bounds()
     bases = [
         s

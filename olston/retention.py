@@ -1,6 +1,7 @@
 """Forgetting: what the catalog need not keep of the past, so that its history does not grow with age (DESIGN 4).
 
-What arrived, the blocks that hold it and what was delivered stay: they say what can be read, and as of when.
+What arrived, the blocks that hold it and what was delivered stay, unless the user sets a retention: they say what can
+be read, and as of when.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from sqlalchemy import func
 from sqlmodel import Session, col, delete, or_, select
 
 from olston import events
-from olston.catalog.records import EventRecord, PlanRecord, StepRecord
+from olston.catalog.records import DeliveryRecord, EventRecord, PlanRecord, StepRecord
 from olston.provenance import Stamp
 from olston.scheduler.learn import LAST
 
@@ -37,3 +38,13 @@ def forget_history(db: Session, workflow: str, before: Stamp) -> None:
             col(StepRecord.workflow) == workflow, col(StepRecord.started_at) < before, col(StepRecord.attempt).in_(old)
         )
     )
+
+
+def forget_deliveries(db: Session, workflow: str, before: Stamp) -> None:
+    """Take out what was delivered before a moment, but for the last of each output."""
+    of_it = DeliveryRecord.workflow == workflow
+    last = select(DeliveryRecord.output, func.max(DeliveryRecord.number)).where(of_it).group_by("output")
+    newest = dict(db.exec(last).all())
+    for delivery in db.exec(select(DeliveryRecord).where(of_it, DeliveryRecord.delivered_at < before)):
+        if delivery.number < newest[delivery.output]:
+            db.delete(delivery)

@@ -33,7 +33,8 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
         if follows.poll is not None:
             every = {"seconds": follows.poll / 1e6, "next_run_time": datetime.now(UTC)}
             jobs.add_job(_poll, "interval", args=[engine, name], id=f"poll {name}", **every)
-    jobs.add_job(_vacuum, "interval", args=[engine], id="vacuum", days=1)
+    soon = datetime.now(UTC) + timedelta(hours=1)  # so that it is done where schedulers are restarted every day
+    jobs.add_job(_vacuum, "interval", args=[engine], id="vacuum", days=1, next_run_time=soon)
     waking = _Waking(engine, jobs)
     with _signals(stop, scheduling):
         jobs.start()

@@ -203,13 +203,13 @@ def bases(db: Session, state: State, channel: str, digest: str, moment: Stamp | 
     ]
 
 
-def attempts(db: Session, workflow: str, feeds: Iterable[str]) -> set[str]:
-    """The attempts whose files are needed: by live blocks, by what arrived, and by what was handed to feeds."""
-    arrived = set(db.exec(select(ArrivalRecord.block).where(ArrivalRecord.workflow == workflow)))
+def attempts(db: Session, workflow: str, feeds: Iterable[str], *, arrived: bool = True) -> set[str]:
+    """The attempts whose files are needed: by live blocks, by what was handed to feeds, and by what `arrived`."""
+    inputs = select(ArrivalRecord.block).where(ArrivalRecord.workflow == workflow)
     fed = select(DeliveryRecord.block).where(
         DeliveryRecord.workflow == workflow, column(DeliveryRecord.output).in_(list(feeds))
     )
-    named = arrived | set(db.exec(fed))
+    named = set(db.exec(fed)) | (set(db.exec(inputs)) if arrived else set())
     found: set[str] = set()
     for known in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow)):
         if known.live or known.id in named:

@@ -62,6 +62,8 @@ class Survey:
                     if said["attempt"] not in arrived:
                         self.ignored.append((f"a wave of {channel}, {said['attempt']}", "it never arrived"))
                     continue
+                if said.get("block") in arrived:  # a base that stands for what was let go
+                    continue
                 if "target" not in said:
                     self.ignored.append((f"{channel}, {said['attempt']}", "it does not say which block it is"))
                     continue

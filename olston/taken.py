@@ -120,6 +120,17 @@ def restore(db: Session, workflow: str, arrivals: Iterable[ArrivalRecord]) -> No
             _keep(db, workflow, name, file, block)
 
 
+def together(arrivals: Iterable[ArrivalRecord]) -> dict[str, Any] | None:
+    """What several arrivals of one source, in order, say was taken, as one that begins anew would say it."""
+    said, files = None, dict[str, list[Any]]()
+    for told in (a.taken for a in arrivals if a.taken is not None):
+        said = told
+        if told["anew"]:
+            files.clear()
+        files |= {file[0]: file for file in told["files"]}
+    return None if said is None else {**said, "files": list(files.values()), "anew": True}
+
+
 def columns_told(arrivals: Iterable[ArrivalRecord], digests: Mapping[str, str]) -> dict[str, Any]:
     """The columns that were found at sources declared without any, by what arrivals say of the present `digests`."""
     return {

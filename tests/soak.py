@@ -2,10 +2,11 @@
 
     python tests/soak.py --minutes 30
 
-The schedulers compete for one workflow; the loader offers waves of pages, clicks, and deletions of clicks, and keeps a
-journal of what it offered and what was accepted. At every check what the output holds must equal a plain evaluation of
-what has arrived; every wave that was accepted must be there once, none twice; and at no time may the output break its
-consistency bound. Ends with a report, and with exit code 1 if anything was wrong.
+The schedulers compete for one workflow, and both tidy up and let go of old input all the time. The loader offers waves
+of pages, clicks, and deletions of clicks, and keeps a journal of what it offered and what was accepted. At every check
+what the output holds must equal a plain evaluation of what has arrived; every wave that was accepted must be there
+once, none twice; and at no time may the output break its consistency bound. Ends with a report, and with exit code 1 if
+anything was wrong.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -35,6 +37,8 @@ from tests import postgresql  # noqa: E402
 SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
 APART = 60.0
 """Seconds by which the output may be inconsistent."""
+RETENTION = "2 minutes"
+"""How long input is kept that a base has all of."""
 LIVES = (15.0, 120.0)
 """How long a process lives before it is killed, in seconds: from still starting to well at work."""
 
@@ -72,8 +76,20 @@ def expected(pages: list[tuple[Any, ...]], clicks: list[tuple[Any, ...]]) -> dic
 
 
 def schedule(home: str, url: str) -> None:
-    with Engine(workflow(), home=home, catalog=url, spark=SETTINGS) as engine:
+    with Engine(workflow(), home=home, catalog=url, spark=SETTINGS, retention=RETENTION) as engine:
+        threading.Thread(target=tidy, args=[engine], daemon=True).start()
         engine.serve()
+
+
+def tidy(engine: Engine) -> None:
+    """What a scheduler does once a day, all the time."""
+    while True:
+        time.sleep(20)
+        try:
+            dropped = engine.vacuum("2 minutes", history="5 minutes")
+            print(f"{time.strftime('%H:%M:%S')} dropped {len(dropped)} attempts", flush=True)
+        except Exception as error:
+            print(f"{time.strftime('%H:%M:%S')} vacuum failed: {error}", flush=True)
 
 
 def load(home: str, url: str, journal: str, seed: str) -> None:

@@ -53,7 +53,8 @@ class ChannelRecord(SQLModel, table=True):
 class ArrivalRecord(SQLModel, table=True):
     """A snapshot of a source; `offered_at` is when the data was offered, by the clock.
 
-    `taken` says what of a followed source it is, as `olston.taken` has it.
+    `taken` says what of a followed source it is, as `olston.taken` has it; `stands_for` is the oldest arrival that was
+    let go because this one has all that had arrived.
     """
 
     __tablename__ = "arrival"
@@ -64,6 +65,7 @@ class ArrivalRecord(SQLModel, table=True):
     offered_at: int = _moment()
     block: str
     taken: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+    stands_for: int | None = _moment(default=None, nullable=True)
 
 
 class BlockRecord(SQLModel, table=True):

@@ -27,5 +27,7 @@ def opened(given: Path | None) -> Iterator[Engine]:
     found = project(given)
     with chdir(found.folder):
         workflow, _ = found.find_workflow()
-        with Engine(workflow, found.lake, catalog=found.catalog, spark=found.spark) as engine:
+        with Engine(
+            workflow, found.lake, catalog=found.catalog, spark=found.spark, retention=found.retention
+        ) as engine:
             yield engine

@@ -17,7 +17,8 @@ def vacuum(
 ) -> None:
     """Drop the files of blocks that left planning, and of attempts that came to nothing. Starts Spark.
 
-    What arrived and what consumers hold stays.
+    What arrived and what consumers hold stays; but input older than the `retention` of the project file goes, once a
+    base has all of it.
 
     [bold]Example:[/bold] olston vacuum --older-than "2 days" --dry-run
     """

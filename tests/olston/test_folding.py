@@ -33,7 +33,7 @@ def test_keys_that_waves_have_in_common_are_found_at_a_fold_and_told(spark: Spar
     assert not folding.written(reading={"items"})
     (fold,) = folding.written(reading=())
     with engine._catalog.transaction() as db:
-        fold.record(db, "w")
+        fold.record(db, "w", engine._digests[fold.channel])
     (warning,) = engine.status().warnings
     assert warning.startswith("items: several rows have one key (k), which should be unique: {a, ")
     assert "delete what is too much: ingest('items', …, kind=\"delta\")" in warning

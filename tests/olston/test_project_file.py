@@ -43,7 +43,7 @@ def test_settings_of_spark_are_text_whatever_yaml_makes_of_them(tmp_path: Path) 
         ("workflow: [1]", "workflow: input should be a valid string, got \\[1\\]"),
         ("spark: fast", "spark: input should be a valid dictionary"),
         ("spark: {a: [1]}", "spark.a: input should be a valid string"),
-        ("- a", "has fields, workflow, home, catalog, spark; not list"),
+        ("- a", "has fields, workflow, home, catalog, retention, spark; not list"),
         ("home: [", "olston.yml:1: not YAML"),
     ],
 )

@@ -50,7 +50,7 @@ def main(home: str, *, lost: bool) -> None:
     clock = ol.ManualClock(START)
     clock.advance("2 hours")
     maintain.PARTS = 0  # so that every overlay is folded
-    with Engine(shop(), home, clock=clock, spark=spark()) as engine:
+    with Engine(shop(), home, clock=clock, spark=spark(), retention=0) as engine:
         if lost:
             engine.recover()
             print("recovered", flush=True)
@@ -58,6 +58,7 @@ def main(home: str, *, lost: bool) -> None:
         print("arrived", flush=True)
         engine.refresh()
         print("refreshed", flush=True)
+        clock.advance("1 hour")
         engine.vacuum(0)
         print("vacuumed", flush=True)
 

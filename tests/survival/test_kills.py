@@ -33,6 +33,7 @@ TOLD = {
     "delivery-committed": ["arrived"],
     "delivery-committed:2": ["arrived"],
     "fold-written": ["arrived"],
+    "input-files-rewritten": ["arrived", "refreshed"],
     "vacuum-forgotten": ["arrived", "refreshed"],
     "vacuum-dropped": ["arrived", "refreshed"],
     "recovery-read": [],
@@ -41,7 +42,10 @@ TOLD = {
 """Where to kill, and what the process has said by then."""
 WITH_A_JVM_OF_ITS_OWN = ("delivery-committed",)
 """Where Spark dies too; elsewhere the process uses the JVM of the tests."""
-ALSO_LOST = ("wave-written:2", "arrival-catalogued", "delivery-committed", "fold-written", "vacuum-forgotten")
+ALSO_LOST = (
+    "wave-written:2", "arrival-catalogued", "delivery-committed", "fold-written", "input-files-rewritten",
+    "vacuum-forgotten", "vacuum-dropped",
+)  # fmt: skip
 """Where the catalog is then deleted too."""
 
 

@@ -25,12 +25,15 @@ WAVES_A_DAY = 5
 
 
 def run(session: SparkSession, folder: Path, waves: int) -> dict[str, Any]:
-    """`waves` waves of search preprocessing, four of pages to one of clicks, five a day, and maintenance every day."""
+    """`waves` waves of search preprocessing, four of pages to one of clicks, five a day, and maintenance every day.
+
+    Input is kept for two days, and the published table is compacted once a week, as its owner would.
+    """
     data = SEARCH.data(session, folder / "data", SIZE)
     session.range(1000).selectExpr("sum(id)").collect()  # whatever Spark needs by itself
     before = _status("VmRSS")
     seed(session, SEARCH, folder / "home", data.first())
-    ours = Ours(session, SEARCH, folder / "home", MODES[0])
+    ours = Ours(session, SEARCH, folder / "home", MODES[0], retention="2 days")
     ours.every = "288 minutes"
     ours.begin()
     seen: list[dict[str, float]] = []
@@ -42,6 +45,8 @@ def run(session: SparkSession, folder: Path, waves: int) -> dict[str, Any]:
         seen.append({"seconds": seconds, "own": ours.own[-1], **sizes(folder / "home")})
         if number % WAVES_A_DAY == 0:
             ours.engine.vacuum("10 seconds")  # of the machine: a day passes in less
+        if number % (7 * WAVES_A_DAY) == 0:
+            compact(session, folder / "home" / "published" / "output")
         if number % 25 == 0:
             shown = "  ".join(f"{k} {median(s[k] for s in seen[-25:]):.6g}" for k in seen[-1])
             print(f"wave {number:>4}  {shown}", flush=True)
@@ -50,6 +55,15 @@ def run(session: SparkSession, folder: Path, waves: int) -> dict[str, Any]:
         "waves": waves, "early": _around(seen, min(EARLY, waves // 2)), "late": _around(seen, waves - SPAN),
         "memory_mb": (_status("VmHWM") - before + imported()) / 1024,
     }  # fmt: skip
+
+
+def compact(session: SparkSession, table: Path) -> None:
+    """Few large files instead of many small ones, and none that are not needed: a week passes in no time here."""
+    session.sql(f"OPTIMIZE delta.`{table}`")
+    check = "spark.databricks.delta.retentionDurationCheck.enabled"
+    session.conf.set(check, "false")
+    session.sql(f"VACUUM delta.`{table}` RETAIN 0 HOURS")
+    session.conf.unset(check)
 
 
 def sizes(home: Path) -> dict[str, float]:

@@ -30,11 +30,14 @@ def seed(session: SparkSession, scenario: Scenario, home: Path, first: Wave) -> 
 class Ours:
     """An engine whose network is that of a mode. Waves come ten minutes apart unless `every` says otherwise."""
 
-    def __init__(self, session: SparkSession, scenario: Scenario, home: Path, mode: Mode) -> None:
+    def __init__(
+        self, session: SparkSession, scenario: Scenario, home: Path, mode: Mode, retention: str | None = None
+    ) -> None:
         self.name, self.strict = f"olston, {mode.name}", mode.name.startswith("Sync")
         self._scenario = scenario
         self.clock, self.every = ol.ManualClock(START), "10 minutes"
-        self.engine = Engine(scenario.workflow(self.strict), str(home), clock=self.clock, spark=session)
+        workflow = scenario.workflow(self.strict)
+        self.engine = Engine(workflow, str(home), clock=self.clock, spark=session, retention=retention)
         _ = self.engine.store  # the network is known when the columns are
         self.engine.__dict__["_network"] = limited(self.engine._network, mode)
         self._work = Stopwatch(self.engine._worker)

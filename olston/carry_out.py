@@ -96,7 +96,7 @@ class Execution:
     def justify(self) -> None:
         """Record the evidence for the plan, which may be looked for while its steps run."""
         evidence = explain(self.planned.problem, self.planned.decision).to_json()
-        with self.catalog.transaction() as db:
+        with self.catalog.transaction(lasting=False) as db:
             recorded = db.get(PlanRecord, self.plan)
             assert recorded is not None
             recorded.evidence = evidence
@@ -218,7 +218,7 @@ class Execution:
             expected_seconds=sum(i.cost for i in self._all(invocation)),
             expected_rows=sum(b.rows for b in invocation.results), started_at=self.clock(),
         )  # fmt: skip
-        with self.catalog.transaction() as db:
+        with self.catalog.transaction(lasting=False) as db:
             self.lease.check(db)
             db.add(tried)
         with self._lock:

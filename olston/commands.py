@@ -96,7 +96,7 @@ class Commands:
             self.failed(asked, OlstonError(error, code="WITHDRAWN"))
 
     def _answer(self, event: int, answer: dict[str, Any]) -> None:
-        with self._catalog.transaction() as db:
+        with self._catalog.transaction(lasting=False) as db:
             self._lease.check(db)
             events.answer(db, event, answer)
         self.answers[event] = answer

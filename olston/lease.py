@@ -68,7 +68,7 @@ class Lease:
         self._released.set()
         if self.fence is None:
             return
-        with suppress(OlstonError), self._catalog.transaction() as db:
+        with suppress(OlstonError), self._catalog.transaction(lasting=False) as db:
             known = db.get(LeaseRecord, self._workflow)
             if known is not None and known.fence == self.fence:
                 known.holder, known.expires_at = "", 0
@@ -85,7 +85,7 @@ class Lease:
         """Renew until released or lost. A catalog that cannot be reached for a while is tried again."""
         while not released.wait(self._seconds / 3):
             try:
-                with self._catalog.transaction() as db:
+                with self._catalog.transaction(lasting=False) as db:
                     self.check(db)
                     known = db.get(LeaseRecord, self._workflow)
                     assert known is not None

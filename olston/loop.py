@@ -89,7 +89,7 @@ class Loop:
         now = self._clock()
         if self.next is not None and self.next <= now:
             self.next = None
-            with self._catalog.transaction() as db:
+            with self._catalog.transaction(lasting=False) as db:
                 events.happen(db, self._name, events.DEADLINE, {}, now)
         handled = self._handle_pending()
         for lost in (e.lost for e in self._executions if e.lost is not None):
@@ -130,7 +130,7 @@ class Loop:
             if not pending:
                 self._lease.check(db)
         for number in pending:
-            with self._catalog.transaction() as db:
+            with self._catalog.transaction(lasting=False) as db:
                 self._lease.check(db)
                 event = db.get(EventRecord, number)
                 if event is None or event.handled:
@@ -301,7 +301,7 @@ class Loop:
         execution = Execution(
             self._catalog, self._work(), self._lease, planning.workflow, planned, state, planning.digests, self._clock
         )
-        with self._catalog.transaction() as db:
+        with self._catalog.transaction(lasting=False) as db:
             self._lease.check(db)
             claimed = planning.claim(db, state, planned.now)
             if claimed:

@@ -63,7 +63,7 @@ class Scheduling:
 
     def command(self, about: Mapping[str, Any]) -> int:
         """Ask whoever schedules for something; returns the number of the command."""
-        with self._catalog.transaction() as db:
+        with self._catalog.transaction(lasting=False) as db:
             event = events.happen(db, self._workflow, events.COMMAND, about, self._clock())
         self.wake()
         assert event.id is not None

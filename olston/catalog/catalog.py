@@ -46,14 +46,21 @@ class Catalog:
             ) from error
 
     @contextmanager
-    def transaction(self) -> Iterator[Session]:
-        """All of it or nothing, and nobody else writes meanwhile."""
+    def transaction(self, *, lasting: bool = True) -> Iterator[Session]:
+        """All of it or nothing, and nobody else writes meanwhile.
+
+        What is `lasting` survives a loss of power, with all that was written before; the rest survives the end of any
+        process, and does not wait for the disk. What would be found out or done again need not last.
+        """
         self._refuse_closed()
         try:
             with Session(self._engine, expire_on_commit=False) as session, session.begin():
-                connection = session.connection()  # it begins here, before anything else is locked
+                # it begins here, before anything else is locked
+                connection = session.connection(execution_options={"olston_lasting": lasting})
                 if self._engine.dialect.name == "postgresql":
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                    if not lasting:
+                        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
                 yield session
         except OperationalError as error:
             raise CatalogError(
@@ -138,11 +145,13 @@ def _engine(url: str) -> Engine:
     def configure(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")  # what was committed survives a loss of power
 
     @event.listens_for(made, "begin")
     def begin(connection: Any) -> None:
-        reads = connection.get_execution_options().get("olston_reads")
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+        options = connection.get_execution_options()
+        if not options.get("olston_reads"):
+            lasting = options.get("olston_lasting", True)
+            connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if lasting else 'NORMAL'}")
+        connection.exec_driver_sql("BEGIN" if options.get("olston_reads") else "BEGIN IMMEDIATE")
 
     return made

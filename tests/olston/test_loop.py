@@ -385,11 +385,11 @@ def test_a_delivery_that_the_catalog_could_not_record_is_not_made_twice(
         return done
 
     @contextmanager
-    def failing_once() -> Iterator[Session]:
+    def failing_once(**how: bool) -> Iterator[Session]:
         if broken[0]:
             broken[:] = [False, True]
             raise CatalogError("could not be written: the connection was lost.")
-        with transaction() as db:
+        with transaction(**how) as db:
             yield db
 
     monkeypatch.setattr(stage.work, "deliver", delivering)

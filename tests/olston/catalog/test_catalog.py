@@ -53,6 +53,15 @@ def test_a_transaction_that_fails_leaves_nothing(url: str) -> None:
     here.close()
 
 
+def test_only_what_has_to_last_waits_for_the_disk(url: str) -> None:
+    here = Catalog(url)
+    asked, full, less = ("PRAGMA synchronous", 2, 1) if "sqlite" in url else ("SHOW synchronous_commit", "on", "off")
+    for lasting in (True, False, True):
+        with here.transaction(lasting=lasting) as db:
+            assert db.connection().exec_driver_sql(asked).scalar() == (full if lasting else less)
+    here.close()
+
+
 def test_who_looks_sees_one_moment_whatever_is_written_meanwhile(url: str) -> None:
     """Found by the soak: blocks of an arrival were seen, and the arrival, which was asked for before, was not."""
     here = Catalog(url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -55,7 +55,7 @@ def _print(rows: DataFrame, format: Format) -> None:
     elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(rows.columns)
-        writer.writerows(rows.toLocalIterator())
+        writer.writerows(map(_as_text, row) for row in rows.toLocalIterator())
     else:
         from rich.table import Table
         from rich.text import Text
@@ -66,8 +66,15 @@ def _print(rows: DataFrame, format: Format) -> None:
         for name in rows.columns:
             table.add_column(Text(name), overflow="fold")
         for row in rows.collect():
-            table.add_row(*(Text("" if value is None else str(value)) for value in row))
+            table.add_row(*(Text(_as_text(value)) for value in row))
         console.print(table)
+
+
+def _as_text(value: Any) -> str:
+    """A value as people read it; bytes in hexadecimal digits."""
+    if isinstance(value, bytearray):
+        return value.hex()
+    return "" if value is None else str(value)
 
 
 def _as_json(rows: DataFrame) -> list[str]:

@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
 from olston import filesystem
 from olston.catalog import Catalog
-from olston.catalog.records import ArrivalRecord, BlockRecord
+from olston.catalog.records import ArrivalRecord, BlockRecord, RewriteRecord
 from olston.errors import CatalogError, StoreError
 from olston.failure import reason
 from olston.store import Store, folder
@@ -55,11 +55,24 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
         ) from error
 
 
-def replace(store: Store, session: SparkSession, waves: Waves) -> None:
-    """Write the file of an arrival anew; without any arrivals, drop it."""
-    filesystem.drop(session, f"{place(store.home, store.workflow.name)}/{waves.stamp:020d}.json")
-    if waves.arrivals:
-        keep(store, session, waves)
+def rewrite(catalog: Catalog, store: Store, session: SparkSession) -> set[int]:
+    """Let the files say what the catalog does where it was changed, and tell of which stamps these were.
+
+    Whoever comes across them does it, since a crash may fall between the two.
+    """
+    workflow = store.workflow.name
+    with catalog.look() as db:
+        changed = set(db.exec(select(RewriteRecord.stamp).where(RewriteRecord.workflow == workflow)))
+        waves = list(catalogued_as(db, workflow, sorted(changed)))
+    for said in waves:
+        filesystem.drop(session, f"{place(store.home, workflow)}/{said.stamp:020d}.json")
+        if said.arrivals:
+            keep(store, session, said)
+    if changed:
+        with catalog.transaction() as db:
+            done = col(RewriteRecord.workflow) == workflow, col(RewriteRecord.stamp).in_(changed)
+            db.exec(delete(RewriteRecord).where(*done))
+    return changed
 
 
 def kept(session: SparkSession, place: str) -> Iterator[Waves]:
@@ -73,6 +86,7 @@ def kept(session: SparkSession, place: str) -> Iterator[Waves]:
 
 def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set[int], set[int]]:
     """Write the files that are missing. The stamps that the catalog knows, and those that only files do."""
+    rewrite(catalog, store, session)
     # before the catalog: what is catalogued meanwhile may have none yet
     there = set(stamps(session, place(store.home, store.workflow.name)))
     with catalog.look() as db:
@@ -81,7 +95,11 @@ def complete(catalog: Catalog, store: Store, session: SparkSession) -> tuple[set
         missing = list(catalogued_as(db, store.workflow.name, sorted(catalogued - there)))
     for waves in missing:
         keep(store, session, waves)
-    return catalogued, there - catalogued
+    unknown = there - catalogued
+    if unknown:  # or somebody has just let go of them
+        rewrite(catalog, store, session)
+        unknown &= set(stamps(session, place(store.home, store.workflow.name)))
+    return catalogued, unknown
 
 
 def check(catalog: Catalog, store: Store, session: SparkSession) -> None:

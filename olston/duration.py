@@ -47,6 +47,17 @@ def microseconds(duration: Duration) -> int:
     return round(duration * SECOND)
 
 
+def span_of(name: str, duration: Duration) -> int:
+    """`duration`, which is called `name`, in microseconds; not below 0."""
+    try:
+        span = microseconds(duration)
+    except DurationError as error:
+        raise DurationError(f"{name}: {error.message}") from None
+    if span < 0:
+        raise DurationError(f"{name}: {duration!r} is below 0; give for example '90 days'.")
+    return span
+
+
 def _parse(text: str) -> int:
     try:
         return microseconds(float(text))

@@ -26,7 +26,7 @@ from olston.clock import Clock, SystemClock
 from olston.costs import CostsOf
 from olston.declared import compare, declare
 from olston.definition import digests
-from olston.duration import Duration, microseconds
+from olston.duration import Duration, microseconds, span_of
 from olston.errors import IngestError, OlstonError, StepError, StoreError, unknown
 from olston.faults import point
 from olston.feed import Feed
@@ -82,7 +82,7 @@ class Engine:
     ) -> None:
         self.workflow, self.home = workflow, _placed(str(home).rstrip("/"))
         self._clock, self._spark = clock or SystemClock(), spark
-        self._retention = None if retention is None else microseconds(retention)
+        self._retention = None if retention is None else span_of("retention", retention)
         self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
@@ -293,10 +293,11 @@ class Engine:
         """
         with self._sessions.lent() as session:
             needed, released = held.fed(self.store, session), set[str]()
+            arrivals.rewrite(self._catalog, self.store, session)
             before = self._planning.released_before(self.now)
             if before is not None:
-                inputs = self._network.inputs
-                spared, released = release(self._catalog, self.store, session, inputs, before, needed, dry_run)
+                known = self._planning
+                spared, released = release(self._catalog, self.store, session, known, before, needed, dry_run)
                 needed |= spared
             with self._catalog.look() as db:
                 feeds = [n for n, o in self.workflow.outputs.items() if o.feed]

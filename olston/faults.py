@@ -20,7 +20,7 @@ POINTS = {
     "fold-written": "a base was folded into a new anchor, and the catalog names the old one",
     "vacuum-forgotten": "the log of a table of deltas does not name blocks any more, their files are there",
     "vacuum-dropped": "the files of blocks are gone, and the catalog still names them",
-    "input-files-rewritten": "files of arrivals say that old input was let go, the catalog still has it",
+    "input-let-go": "the catalog has let go of old input, its files and those of the arrivals are there",
     "recovery-read": "recovery has read what there is, and the catalog is empty",
     "recovery-catalogued": "recovery has filled the catalog, and not retired anything yet",
 }

@@ -63,20 +63,34 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
     if at is not None:
         known = known.where(DeliveryRecord.delivered_at <= at)
     found = db.exec(known.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
+    if found is None and at is not None and (oldest := _oldest(db, workflow, output)) is not None:
+        raise StoreError(
+            f"{output}: what its consumer held at {moments([at])} was let go, as the retention says; the oldest that "
+            f"is known is of {moments([oldest])}.",
+            code=LET_GO,
+        )
     if found is None:
         when = "" if at is None else f" at {moments([at])}"
         raise StoreError(f"{output}: its consumer holds nothing{when}; refresh first.", code=NOTHING)
     return found
 
 
+def _oldest(db: Session, workflow: str, output: str) -> Stamp | None:
+    """When the oldest delivery that is known was made, if there were others before it."""
+    known = select(DeliveryRecord).where(DeliveryRecord.workflow == workflow, DeliveryRecord.output == output)
+    first = db.exec(known.order_by("number").limit(1)).first()
+    return None if first is None or first.number == 1 else first.delivered_at
+
+
 def reflected(state: State, delivery: DeliveryRecord) -> Provenance:
     """The snapshots that a delivery left with its consumer."""
-    if len(delivery.content) != len(state.network.inputs[delivery.output]):
+    found = states.known_content(delivery, state.timelines, state.network.inputs[delivery.output])
+    if found is None:
         raise StoreError(
             f"{delivery.output}: what delivery {delivery.number} left cannot be told any more; refresh it.",
             code="UNKNOWN_CONTENT",
         )
-    return state.unpack(delivery.output, delivery.content)
+    return found
 
 
 def block(db: Session, state: State, channel: str, id: str) -> Stored:
@@ -121,7 +135,9 @@ def content(
     if newest:
         return newest[-1]
     if at is not None:
-        raise StoreError(f"{channel}: what it was at {at} was not kept; place it with keep=True.", code=NOTHING)
+        raise StoreError(
+            f"{channel}: what it was at {moments([at])} was not kept; place it with keep=True.", code=NOTHING
+        )
     return _computed(state, channel, clock)
 
 

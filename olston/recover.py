@@ -19,7 +19,7 @@ from sqlmodel import Session, col, delete, select
 
 from olston import arrivals, held, identity, taken
 from olston.catalog import Catalog
-from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
+from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, RewriteRecord, WorkflowRecord
 from olston.content import Content
 from olston.errors import CatalogError
 from olston.faults import point
@@ -91,14 +91,15 @@ def recover(
         for name in store.workflow.sources
     }
     survey = Survey(store, network, timelines, max((w.stamp for w in waves), default=0))
-    blocks = survey.blocks(session, (b.id for b in arrived), clock)
+    attempts = {name for b in arrived for name in (b.id, *Content.from_dict(b.content).attempts)}
+    blocks = survey.blocks(session, attempts, clock)
     deliveries = [d for output in store.workflow.outputs for d in _deliveries(survey, session, output)]
     _leave_out_lost(survey, session, arrived)
     point("recovery-read")
     mine = identity.mark(session, store.home, workflow)  # before: who dies between the two has to begin again
     with catalog.transaction() as db:
         _refuse(db, catalog, workflow, force)
-        for table in (ArrivalRecord, BlockRecord, DeliveryRecord):
+        for table in (ArrivalRecord, BlockRecord, DeliveryRecord, RewriteRecord):
             db.exec(delete(table).where(col(table.workflow) == workflow))
         for record in (*(a for w in waves for a in w.arrivals), *arrived, *blocks, *deliveries):
             db.add(record)

@@ -6,6 +6,8 @@ be read, and as of when.
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from sqlalchemy import func
 from sqlmodel import Session, col, delete, or_, select
 
@@ -40,11 +42,13 @@ def forget_history(db: Session, workflow: str, before: Stamp) -> None:
     )
 
 
-def forget_deliveries(db: Session, workflow: str, before: Stamp) -> None:
-    """Take out what was delivered before a moment, but for the last of each output."""
-    of_it = DeliveryRecord.workflow == workflow
-    last = select(DeliveryRecord.output, func.max(DeliveryRecord.number)).where(of_it).group_by("output")
-    newest = dict(db.exec(last).all())
-    for delivery in db.exec(select(DeliveryRecord).where(of_it, DeliveryRecord.delivered_at < before)):
-        if delivery.number < newest[delivery.output]:
-            db.delete(delivery)
+def deliveries(db: Session, workflow: str, before: Stamp) -> tuple[list[DeliveryRecord], list[DeliveryRecord]]:
+    """Those that tell what consumers have held since a moment, and those of the time before."""
+    told = db.exec(select(DeliveryRecord).where(DeliveryRecord.workflow == workflow).order_by("output", "number"))
+    kept: list[DeliveryRecord] = []
+    gone: list[DeliveryRecord] = []
+    for _, given in groupby(told, lambda d: d.output):
+        known = list(given)
+        first = max((i for i, d in enumerate(known) if d.delivered_at <= before), default=0)
+        kept, gone = kept + known[first:], gone + known[:first]
+    return kept, gone

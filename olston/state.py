@@ -12,7 +12,7 @@ from sqlmodel import col as column
 from olston.block import BASE, Block, fits, is_delta
 from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, WorkflowRecord
 from olston.content import Content
-from olston.errors import StoreError
+from olston.errors import StoreError, TimelineError
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.delivery import first_content
 from olston.scheduler.network import Network
@@ -119,7 +119,10 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
         stored[empty.key] = Stored(empty, Content())
     for record in db.exec(select(BlockRecord).where(BlockRecord.workflow == workflow, BlockRecord.live)):
         if digests.get(record.channel) == record.digest:
-            block = block_of(record, timelines, network.inputs[record.channel])
+            known_as = known_block(record, timelines, network.inputs[record.channel])
+            if known_as is None:
+                continue
+            block = known_as
             content = Content.from_dict(record.content)
             block.overlay = content.overlay if block.is_base else 0
             stored[block.key] = Stored(block, content)
@@ -139,9 +142,27 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
         elif last.digest != digests[name]:
             holds[name] = None  # it has something that no delta of this definition goes on from
         else:
-            holds[name] = unpack(timelines, network.inputs[name], last.content)
+            holds[name] = known_content(last, timelines, network.inputs[name])
     known = db.get(WorkflowRecord, workflow)
     return State(workflow, network, timelines, stored, holds, deliveries, known.planned_at if known else 0)
+
+
+def known_block(record: BlockRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]) -> Block | None:
+    """A block as the catalog has it; none if it names input that was let go under another definition."""
+    try:
+        return block_of(record, timelines, inputs)
+    except TimelineError:
+        return None
+
+
+def known_content(
+    delivery: DeliveryRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]
+) -> Provenance | None:
+    """What a delivery left with its consumer; none if that cannot be told any more."""
+    try:
+        return unpack(timelines, inputs, delivery.content)
+    except (TimelineError, ValueError):  # of other pathways, or of input that was let go
+        return None
 
 
 def block_of(record: BlockRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]) -> Block:
@@ -198,8 +219,9 @@ def bases(db: Session, state: State, channel: str, digest: str, moment: Stamp | 
     )
     inputs = state.network.inputs[channel]
     return [
-        Stored(block_of(r, state.timelines, inputs), Content.from_dict(r.content))
+        Stored(block, Content.from_dict(r.content))
         for r in db.exec(known.order_by("made_at", "id"))
+        if (block := known_block(r, state.timelines, inputs)) is not None
     ]
 
 

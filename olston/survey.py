@@ -40,7 +40,10 @@ class Survey:
     ignored: list[tuple[str, str]] = field(default_factory=list)
 
     def blocks(self, session: SparkSession, arrived: Iterable[str], clock: int) -> list[BlockRecord]:
-        """The derived blocks that can be proved, the newest where one was made twice; `arrived` are known blocks."""
+        """The derived blocks that can be proved, the newest where one was made twice.
+
+        `arrived` are the attempts by which what arrived was written.
+        """
         known, found = set(arrived), dict[object, BlockRecord]()
         described = list(self._described(session, known))
         missing = gone(self.store, session, {p for _, content, _ in described for p in places(content)})
@@ -60,9 +63,11 @@ class Survey:
                 self.newest = max(self.newest, said.get("now", 0))
                 if "arrival" in said:
                     if said["attempt"] not in arrived:
-                        self.ignored.append((f"a wave of {channel}, {said['attempt']}", "it never arrived"))
+                        self.ignored.append(
+                            (f"a wave of {channel}, {said['attempt']}", "it never arrived, or was let go")
+                        )
                     continue
-                if said.get("block") in arrived:  # a base that stands for what was let go
+                if said["attempt"] in arrived:  # a base that stands for what was let go
                     continue
                 if "target" not in said:
                     self.ignored.append((f"{channel}, {said['attempt']}", "it does not say which block it is"))

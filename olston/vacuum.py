@@ -53,7 +53,8 @@ def vacuum(
             attempts = [g.removeprefix(_PARTITION) for g in gone]
             if gone and not dry_run:
                 if name != "anchors" and table.exists(session, path):
-                    _forget(session, path, attempts)
+                    if not _forget(session, path, attempts):
+                        continue
                     point("vacuum-forgotten")
                 for old in gone:
                     filesystem.drop(session, f"{path}/{old}")
@@ -61,9 +62,16 @@ def vacuum(
     return dropped
 
 
-def _forget(session: SparkSession, path: str, attempts: list[str]) -> None:
-    """Take the blocks of `attempts` out of a table of deltas. Delta would keep their files, for readers of old
-    versions, but what nobody names is not read."""
+def _forget(session: SparkSession, path: str, attempts: list[str]) -> bool:
+    """Take the blocks of `attempts` out of a table of deltas; false if somebody else is about to.
+
+    Delta would keep their files, for readers of old versions, but what nobody names is not read.
+    """
+    from delta.exceptions import DeltaConcurrentModificationException
     from delta.tables import DeltaTable
 
-    DeltaTable.forPath(session, path).delete(col(BLOCK).isin(attempts))
+    try:
+        DeltaTable.forPath(session, path).delete(col(BLOCK).isin(attempts))
+    except DeltaConcurrentModificationException:
+        return False
+    return True

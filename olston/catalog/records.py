@@ -68,6 +68,15 @@ class ArrivalRecord(SQLModel, table=True):
     stands_for: int | None = _moment(default=None, nullable=True)
 
 
+class RewriteRecord(SQLModel, table=True):
+    """A stamp whose file in the home is to be written anew, or dropped, as the catalog has it."""
+
+    __tablename__ = "rewrite"
+
+    workflow: str = Field(primary_key=True)
+    stamp: int = _moment(primary_key=True)
+
+
 class BlockRecord(SQLModel, table=True):
     """A block that exists. `live`: planning may still use it; of others the files may be gone."""
 

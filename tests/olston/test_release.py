@@ -13,7 +13,7 @@ import pytest
 from sqlmodel import select
 
 import olston as ol
-from olston import maintain
+from olston import maintain, release
 from olston.catalog.records import ArrivalRecord, DeliveryRecord
 from olston.engine import Engine
 from olston.vacuum import Vacuumed
@@ -139,7 +139,7 @@ def test_what_a_source_was_before_cannot_be_read_and_that_is_said(shop: Shop) ->
     assert shop.rows("sales", START - 1) == Counter(), "before there was anything"
     with pytest.raises(ol.StoreError, match=r"\[LET_GO\] sales: .*retention.*the oldest that can be read is of 2023"):
         shop.rows("sales", shop.stamps[0])
-    with pytest.raises(ol.StoreError, match=r"\[NOTHING_HELD\] sold: "):
+    with pytest.raises(ol.StoreError, match=r"\[LET_GO\] sold: what its consumer held at 2023.*let go"):
         shop.rows("sold", shop.stamps[0] + 1)
     shop.check()
 
@@ -219,9 +219,82 @@ def test_deliveries_go_with_the_input_but_for_the_last(shop: Shop) -> None:
     shop.vacuum("2 days")
     with shop.engine._catalog.look() as db:
         left = list(db.exec(select(DeliveryRecord.delivered_at).where(DeliveryRecord.output == "sold")))
-    assert left
-    assert min(left) >= shop.clock.now() - 2 * DAY
+    assert len(left) < 6
+    assert sum(at <= shop.clock.now() - 2 * DAY for at in left) == 1, "what was held then"
     shop.clock.advance("30 days")
     shop.vacuum("2 days")
     assert shop.engine.provenance("sold").to_dict()["consistent"]
     shop.check()
+
+
+def test_who_opens_the_home_while_input_is_let_go_finishes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_in(_: str) -> None:
+        with Engine(shop.wf, str(shop.home), clock=shop.clock, spark=shop.spark) as other:
+            assert other.read("sales").count() == 12
+
+    monkeypatch.setattr(release, "point", look_in)
+    shop.vacuum(0)
+    assert len(shop.arrivals()) < 6
+    assert set(shop.files) == {*shop.arrivals(), *shop.arrivals("names")}
+    with Engine(shop.wf, str(shop.home), clock=shop.clock, spark=shop.spark) as again:
+        assert again.read("sales").count() == 12
+
+
+def test_what_was_not_finished_is_before_anything_is_dropped(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(_: str) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(release, "point", die)
+        with pytest.raises(InterruptedError):
+            shop.vacuum(0)
+    assert len(shop.files) == 6
+    shop.engine.vacuum(0)  # one that was open all the time
+    assert set(shop.files) == {*shop.arrivals(), *shop.arrivals("names")}
+    shop.check()
+    shop.engine.close()
+    for file in shop.home.glob("catalog.db*"):
+        file.unlink()
+    shop.open()
+    shop.engine.recover()
+    assert shop.rows("sales").total() == 12
+
+
+def test_what_consumers_held_at_the_end_of_the_retention_is_known(shop: Shop) -> None:
+    shop.clock.advance("30 days")
+    shop.vacuum("7 days")
+    assert shop.rows("sold", shop.clock.now() - 5 * DAY) == shop.rows("sold")
+    assert shop.engine.provenance("sold", shop.clock.now() - 7 * DAY).to_dict()["consistent"]
+
+
+def other_workflow(*, sold: bool) -> ol.Workflow:
+    """The shop with another definition of its output, of as many pathways; or without it."""
+    wf = ol.Workflow("shop")
+    sales, names = wf.source("sales", "k string, n int"), wf.source("names", "k string, name string", key="k")
+    if sold:
+        wf.output(names.join("sold", names.map("known", lambda df: df.select("k")), on="k"))
+    wf.output(sales.filter("all", "n > 0"))
+    wf.bound_staleness("all", 0, 0)
+    return wf
+
+
+@pytest.mark.parametrize("sold", [True, False])
+def test_what_is_not_defined_any_more_holds_nothing_back_and_may_come_again(shop: Shop, sold: bool) -> None:
+    shop.engine.close()
+    with Engine(other_workflow(sold=sold), str(shop.home), clock=shop.clock, spark=shop.spark, retention=0) as other:
+        other.refresh("all")
+        shop.clock.advance("1 day")
+        other.vacuum(0)
+    shop.open()
+    assert len(shop.arrivals()) < 6
+    assert shop.engine.status().outputs
+    shop.engine.refresh()
+    shop.check()
+
+
+def test_a_retention_is_a_time_of_0_or_more(tmp_path: Path) -> None:
+    wf = ol.Workflow("w")
+    wf.source("s", "k string")
+    for wrong, said in (("-1 day", "is below 0"), (-5, "is below 0"), ("soon", "not a duration")):
+        with pytest.raises(ol.OlstonError, match=rf"retention: .*{said}"):
+            Engine(wf, str(tmp_path), retention=wrong)

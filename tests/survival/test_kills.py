@@ -33,7 +33,7 @@ TOLD = {
     "delivery-committed": ["arrived"],
     "delivery-committed:2": ["arrived"],
     "fold-written": ["arrived"],
-    "input-files-rewritten": ["arrived", "refreshed"],
+    "input-let-go": ["arrived", "refreshed"],
     "vacuum-forgotten": ["arrived", "refreshed"],
     "vacuum-dropped": ["arrived", "refreshed"],
     "recovery-read": [],
@@ -43,7 +43,7 @@ TOLD = {
 WITH_A_JVM_OF_ITS_OWN = ("delivery-committed",)
 """Where Spark dies too; elsewhere the process uses the JVM of the tests."""
 ALSO_LOST = (
-    "wave-written:2", "arrival-catalogued", "delivery-committed", "fold-written", "input-files-rewritten",
+    "wave-written:2", "arrival-catalogued", "delivery-committed", "fold-written", "input-let-go",
     "vacuum-forgotten", "vacuum-dropped",
 )  # fmt: skip
 """Where the catalog is then deleted too."""

@@ -29,7 +29,8 @@ from olston.step import Inline, Stored
 if TYPE_CHECKING:
     from olston.workflow import Workflow
 
-NOTHING, LET_GO = "NOTHING_HELD", "LET_GO"
+NOTHING = "NOTHING_HELD"
+LET_GO = "LET_GO"
 
 
 def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:

@@ -171,10 +171,10 @@ def test_a_catalog_that_cannot_be_reached_for_a_while_is_tried_again(
         reach = getattr(served._catalog, way)
 
         @contextmanager
-        def refused(reach: Callable[[], AbstractContextManager[Any]] = reach) -> Iterator[Any]:
+        def refused(reach: Callable[..., AbstractContextManager[Any]] = reach, **how: bool) -> Iterator[Any]:
             if away.is_set():
                 raise CatalogError("catalog: connection refused.")
-            with reach() as db:
+            with reach(**how) as db:
                 yield db
 
         monkeypatch.setattr(served._catalog, way, refused)

@@ -77,25 +77,20 @@ def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], 
     (merging.whenNotMatchedInsert(there.isNotNull(), rows) if insert else merging).execute()
 
 
-_EXACTLY = {"binary": ("hex({})", "unhex('{}')"), "timestamp": ("unix_micros({})", "timestamp_micros({})")}
-"""Types of which a cast to text loses something, with how to tell a value and how to read it: bytes that are no text,
-and hours that a clock shows twice."""
-
-
 def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str | None:
     """The condition on the partitions that `delta` changes; `None` if there are none, or so many that it does not pay.
 
-    It names values as text that stands for one value of the column's type, in any time zone.
+    It names values as text that is cast back to the type of their column.
     """
     partitioned = table.partition_columns(session, path)
     if not partitioned:
         return None
-    types = {f.name: f.dataType.simpleString() for f in delta.rows.schema.fields}
     values = delta.rows.select(*map(col, partitioned)).distinct()
-    told = [_EXACTLY.get(types[c], ("{}", ""))[0].format(quoted(c)) for c in partitioned]
-    rows = values.selectExpr(*(f"CAST({t} AS string)" for t in told)).limit(MOST_PARTITIONS + 1).collect()
+    found = values.selectExpr(*[f"CAST({quoted(c)} AS string)" for c in partitioned]).limit(MOST_PARTITIONS + 1)
+    rows = found.collect()
     if not 0 < len(rows) <= MOST_PARTITIONS:
         return None
+    types = {f.name: f.dataType.simpleString() for f in delta.rows.schema.fields}
     return " OR ".join(
         "(" + " AND ".join(_is(c, types[c], value) for c, value in zip(partitioned, row, strict=True)) + ")"
         for row in rows
@@ -106,8 +101,7 @@ def _is(column: str, type_: str, value: str | None) -> str:
     if value is None:
         return f"{quoted(column)} IS NULL"
     text = value.replace("\\", "\\\\").replace("'", "\\'")
-    read = _EXACTLY[type_][1] if type_ in _EXACTLY else f"CAST('{{}}' AS {type_})"
-    return f"{quoted(column)} = {read.format(text)}"
+    return f"{quoted(column)} = CAST('{text}' AS {type_})"
 
 
 def _of(alias: str, name: str) -> Column:

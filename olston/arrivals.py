@@ -38,13 +38,9 @@ class Waves:
 
 def keep(store: Store, session: SparkSession, waves: Waves) -> None:
     """Write the file of an arrival."""
-    said = {
-        "arrivals": [a.model_dump() for a in waves.arrivals],
-        "blocks": [{**b.model_dump(), "live": True} for b in waves.blocks],
-    }
     path = f"{place(store.home, store.workflow.name)}/{waves.stamp:020d}.json"
     try:
-        filesystem.put(session, path, json.dumps(said))
+        filesystem.put(session, path, _text(waves))
     except Exception as error:
         channels = ", ".join(a.channel for a in waves.arrivals)
         raise StoreError(
@@ -55,24 +51,34 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
         ) from error
 
 
-def rewrite(catalog: Catalog, store: Store, session: SparkSession) -> set[int]:
-    """Let the files say what the catalog does where it was changed, and tell of which stamps these were.
+def _text(waves: Waves) -> str:
+    """What the file of an arrival says."""
+    arrived = [a.model_dump() for a in waves.arrivals]
+    return json.dumps({"arrivals": arrived, "blocks": [{**b.model_dump(), "live": True} for b in waves.blocks]})
 
-    Whoever comes across them does it, since a crash may fall between the two.
+
+def rewrite(catalog: Catalog, store: Store, session: SparkSession) -> None:
+    """Let the files say what the catalog does, where it was changed.
+
+    Whoever comes across such a change does it, since a crash may fall between the two.
     """
     workflow = store.workflow.name
     with catalog.look() as db:
-        changed = set(db.exec(select(RewriteRecord.stamp).where(RewriteRecord.workflow == workflow)))
-        waves = list(catalogued_as(db, workflow, sorted(changed)))
-    for said in waves:
-        filesystem.drop(session, f"{place(store.home, workflow)}/{said.stamp:020d}.json")
-        if said.arrivals:
-            keep(store, session, said)
-    if changed:
-        with catalog.transaction() as db:
-            done = col(RewriteRecord.workflow) == workflow, col(RewriteRecord.stamp).in_(changed)
-            db.exec(delete(RewriteRecord).where(*done))
-    return changed
+        changed = list(db.exec(select(RewriteRecord.stamp).where(RewriteRecord.workflow == workflow)))
+        written = list(catalogued_as(db, workflow, changed))
+    for waves in written:
+        filesystem.drop(session, f"{place(store.home, workflow)}/{waves.stamp:020d}.json")
+        if waves.arrivals:
+            keep(store, session, waves)
+    if not written:
+        return
+    with catalog.transaction() as db:
+        said = {w.stamp: _text(w) for w in written}
+        # what has changed once more meanwhile is still to be written
+        done = [w.stamp for w in catalogued_as(db, workflow, changed) if _text(w) == said[w.stamp]]
+        db.exec(
+            delete(RewriteRecord).where(col(RewriteRecord.workflow) == workflow, col(RewriteRecord.stamp).in_(done))
+        )
 
 
 def kept(session: SparkSession, place: str) -> Iterator[Waves]:

@@ -293,7 +293,8 @@ class Engine:
         """
         with self._sessions.lent() as session:
             needed, released = held.fed(self.store, session), set[str]()
-            arrivals.rewrite(self._catalog, self.store, session)
+            if not dry_run:
+                arrivals.rewrite(self._catalog, self.store, session)
             before = self._planning.released_before(self.now)
             if before is not None:
                 known = self._planning

@@ -89,7 +89,7 @@ def _everything(state: State, source: str) -> Stored | None:
     for stored in state.stored.values():
         if stored.block.channel == source:
             onward.setdefault(stored.block.source, []).append(stored)
-    found = max(onward[None], key=lambda s: s.block.target.newest[0] or 0)  # the empty one is always there
+    found = max(onward[None], key=lambda s: s.block.target.newest[0] or 0)  # the newest base, or the empty one, is live
     while following := onward.get(found.block.target):
         delta = max(following, key=lambda s: s.block.target.newest[0] or 0)
         block = Block(source, found.block.kind, delta.block.target, rows=found.block.rows + delta.block.rows)

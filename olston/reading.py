@@ -66,8 +66,8 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
     found = db.exec(known.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
     if found is None and at is not None and (oldest := _oldest(db, workflow, output)) is not None:
         raise StoreError(
-            f"{output}: what its consumer held at {moments([at])} was let go, as the retention says; the oldest that "
-            f"is known is of {moments([oldest])}.",
+            f"{output}: what its consumer held at {moments([at])} is not known any more, as it was let go or could not "
+            f"be recovered; the oldest that is known is of {moments([oldest])}.",
             code=LET_GO,
         )
     if found is None:

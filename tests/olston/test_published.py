@@ -217,20 +217,6 @@ def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(lake: Lake,
     spark.sql("DROP TABLE shop.parted")
 
 
-def test_partitions_by_time_and_by_bytes_are_told_exactly(lake: Lake, spark: SparkSession) -> None:
-    wf = ol.Workflow("w")
-    wf.output(wf.source("s", "at timestamp, b binary, n int").map("exact", lambda df: df), table="shop.exact")
-    consumer = Consumer(Lake(spark, f"{lake.store.home}/exact", wf), "exact")
-    spark.sql("CREATE TABLE shop.exact (at timestamp, b binary, n int) USING delta PARTITIONED BY (at, b)")
-    moment, before = datetime(2024, 1, 1, 0, 0, 0, 1), datetime(2024, 1, 1)
-    consumer.deliver(BASE, [(moment, b"\x01", 1), (moment, b"\x02", 2), (before, b"\x01", 3)], 1)
-    made = consumer.deliver(DELTA, {(moment, b"\x01", 1): -1, (moment, b"\x01", 4): 1}, 2)
-    assert (made.way, made.rows) == ("rewrite", 1), "only one partition is written"
-    left = sorted((r.at, bytes(r.b), r.n) for r in spark.table("shop.exact").collect())
-    assert left == sorted([(moment, b"\x01", 4), (moment, b"\x02", 2), (before, b"\x01", 3)])
-    spark.sql("DROP TABLE shop.exact")
-
-
 def test_where_a_key_has_several_rows_only_the_deleted_one_goes(lake: Lake, spark: SparkSession) -> None:
     # a join whose sides reflect different snapshots: b is delivered twice under one key
     wf = ol.Workflow("w")

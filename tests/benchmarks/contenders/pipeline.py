@@ -10,7 +10,7 @@ from tests.benchmarks.contenders.scenarios import SCENARIOS
 raw, scenario = os.environ["OLSTON_BENCH_RAW"], SCENARIOS[os.environ["OLSTON_BENCH_SCENARIO"]]
 
 
-@dp.materialized_view(format="delta")  # type: ignore[call-overload, untyped-decorator]
+@dp.materialized_view
 def output() -> DataFrame:
     session = SparkSession.active()
     found = {name: session.read.format("delta").load(f"{raw}/{name}") for name in scenario.sources}

@@ -46,6 +46,8 @@ class Pipelines:
             f"-Dderby.system.home={folder}",
             "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
             "spark.sql.catalogImplementation": "hive",  # a table of an earlier run must be known
+            # a format that the view itself names is set again as a property in the next run, which Delta refuses
+            "spark.sql.sources.default": "delta",
         }  # fmt: skip
         (folder / "conf").mkdir()
         lines = (f"{key} {value}\n" for key, value in settings.items())

@@ -14,7 +14,7 @@ from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, PlanRecord, StepRecord
 from olston.errors import OlstonError, StepError, StoreError
-from olston.fuse import source_of, step_of, unwritten
+from olston.fuse import parts_of, source_of, step_of, unwritten
 from olston.lease import Lease, LeaseLost
 from olston.maintain import UnderWay
 from olston.outcomes import counted, outcomes
@@ -68,6 +68,9 @@ class Execution:
     """Whether steps were told to fail, which is no fault of theirs."""
     made: set[str] = field(default_factory=set)
     """The blocks that its steps made."""
+    alone: bool = True
+    """Whether nothing happened since it was planned but that its steps ended."""
+    justified: bool = False
 
     def __post_init__(self) -> None:
         steps = self.planned.decision.steps
@@ -94,7 +97,10 @@ class Execution:
         )  # fmt: skip
 
     def justify(self) -> None:
-        """Record the evidence for the plan, which may be looked for while its steps run."""
+        """Record the evidence for the plan, once; it may be looked for while its steps run."""
+        if self.justified:
+            return
+        self.justified = True
         evidence = explain(self.planned.problem, self.planned.decision).to_json()
         with self.catalog.transaction(lasting=False) as db:
             recorded = db.get(PlanRecord, self.plan)
@@ -198,13 +204,12 @@ class Execution:
     def _all(self, invocation: Invocation) -> Iterator[Invocation]:
         """A step and all that is done within it."""
         yield invocation
-        for block in invocation.operands:
-            if block.key in self._within:
-                yield from self._all(self._within[block.key])
+        for made in parts_of(invocation, self._within):
+            yield from self._all(made)
 
     def _called(self, invocation: Invocation) -> str:
         """A step with what is done within it: `digests.incremental + output.async_left → output`."""
-        within = [self._called(self._within[b.key]) for b in invocation.operands if b.key in self._within]
+        within = [self._called(made) for made in parts_of(invocation, self._within)]
         if isinstance(invocation.operator, Variant):
             return " + ".join([*within, invocation.operator.name])
         return f"{' '.join(within)} → {invocation.operator.channel}".strip()
@@ -242,7 +247,7 @@ class Execution:
         try:
             with self.catalog.transaction() as db:
                 self._happen(db, position, events.FINISHED, {})
-                db.merge(tried)
+                db.add(tried)
                 for row in made:
                     db.merge(row)
         except LeaseLost:  # what it made stays unknown; it did run, and that is kept

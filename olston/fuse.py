@@ -1,7 +1,8 @@
 """Which results of a plan are not written: those that are made inside the job of the only step that reads them.
 
 A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
-file of its own; nor does a strong delta made from a weak one, which is kept and says the same. What is made for a
+file of its own, nor does a split of which that is true of every result that is read; nor does a strong delta made from
+a weak one, which is kept and says the same. What is made for a
 consumer and read by nobody else is written once, into the published table (DESIGN 4).
 Everything else a plan makes is written, since the next plan may stand on it.
 """
@@ -41,23 +42,42 @@ def unwritten(
     made = {block.key for step in steps for block in step.results}
     chains = [b for step in steps for b in step.operands if is_delta(b.kind) and b.key not in made]
     found: dict[Key, Invocation] = {}
-    for step in steps:
-        result = step.results[0]
-        reading = readers.get(result.key, [])
-        if isinstance(step.operator, Output) or len(step.results) > 1 or len(reading) != 1 or result.channel in written:
+    for step in reversed(steps):  # how a split is read is known before what it reads is looked at
+        if isinstance(step.operator, Output) or any(r.channel in written for r in step.results):
             continue
-        if any(b.channel == result.channel and fits(result.kind, b.kind) for b in chains):
+        if any(b.channel == r.channel and fits(r.kind, b.kind) for b in chains for r in step.results):
             continue  # it may be part of what another step reads
-        reader, stateless = reading[0].operator, isinstance(step.operator.operator, _STATELESS)
-        strengthened = isinstance(step.operator.operator, Strengthen)
-        if isinstance(reader, Output):
-            # a delta with deletions is read several times to be delivered
-            made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
-            if stateless or made_for_it:
-                found[result.key] = step
-        elif (stateless or strengthened) and _reads_once(reader.operator, result):
-            found[result.key] = step
+        reading = [readers.get(result.key, []) for result in step.results]
+        if max(map(len, reading)) == 1 and all(
+            _within(step, result, by[0], found, readers, read)
+            for result, by in zip(step.results, reading, strict=True)
+            if by
+        ):
+            found |= {result.key: step for result in step.results}
     return found
+
+
+def _within(
+    step: Invocation,
+    result: Block,
+    reader: Invocation,
+    found: Mapping[Key, Invocation],
+    readers: Mapping[Key, Sequence[Invocation]],
+    read: Collection[str],
+) -> bool:
+    """Whether `reader` may make a result of `step` in its own job; `found` is what readers of its own results make."""
+    assert isinstance(step.operator, Variant)
+    stateless = isinstance(step.operator.operator, _STATELESS)
+    if isinstance(reader.operator, Output):
+        # a delta with deletions is read several times to be delivered
+        made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
+        return stateless or (made_for_it and len(step.results) == 1)
+    if len(reader.results) > 1 and (
+        reader.results[0].key not in found or sum(r.key in readers for r in reader.results) > 1
+    ):
+        return False  # each result of a split is made apart
+    strengthened = isinstance(step.operator.operator, Strengthen)
+    return (stateless or strengthened) and _reads_once(reader.operator.operator, result)
 
 
 def step_of(invocation: Invocation, stored: Callable[[Block], Stored], inline: Mapping[Key, Invocation]) -> Step:
@@ -67,6 +87,12 @@ def step_of(invocation: Invocation, stored: Callable[[Block], Stored], inline: M
     assert variant.operator is not None
     operands = tuple(source_of(b, stored, inline) for b in invocation.operands)
     return Step(variant.name, variant.operator, operands, invocation.results)
+
+
+def parts_of(invocation: Invocation, inline: Mapping[Key, Invocation]) -> list[Invocation]:
+    """What is done within `invocation` to make its operands, each once: a split may make several."""
+    made = {id(inline[b.key]): inline[b.key] for b in invocation.operands if b.key in inline}
+    return list(made.values())
 
 
 def source_of(block: Block, stored: Callable[[Block], Stored], inline: Mapping[Key, Invocation]) -> Stored | Inline:

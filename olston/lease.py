@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import suppress
 
+from sqlalchemy import text
 from sqlmodel import Session
 
 from olston.catalog import Catalog
@@ -21,6 +22,7 @@ from olston.errors import OlstonError
 
 SECONDS = 30.0
 """How long a lease lasts unless it is renewed."""
+_HELD = text("SELECT holder, fence FROM lease WHERE workflow = :workflow")  # asked some ten times in a refresh
 
 
 class LeaseLost(Exception):
@@ -55,7 +57,7 @@ class Lease:
 
     def check(self, db: Session) -> None:
         """Fails if another scheduler has taken over: nothing of this transaction may count then."""
-        known = db.get(LeaseRecord, self._workflow)
+        known = db.connection().execute(_HELD, {"workflow": self._workflow}).first()
         if self.fence is None or known is None or known.fence != self.fence:
             by = known.holder if known is not None and known.holder else "another scheduler"
             raise LeaseLost(

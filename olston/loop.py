@@ -30,6 +30,8 @@ from olston.worker import Work
 
 POLL = 0.5
 """Seconds after which the log is looked at although nobody said that something happened."""
+AT_WORK = 0.1
+"""Seconds after which steps wait for Spark, and why their plan was chosen can be found out at nobody's expense."""
 SECOND = 1_000_000
 
 
@@ -81,7 +83,10 @@ class Loop:
         """Turn until told to stop."""
         while not until():
             if not self.turn():
-                self.woken.wait(POLL)
+                if not self.woken.wait(AT_WORK):
+                    for execution in self._executions:
+                        execution.justify()
+                    self.woken.wait(POLL)
                 self.woken.clear()
 
     def turn(self) -> bool:
@@ -140,6 +145,9 @@ class Loop:
         return bool(pending)
 
     def _handle(self, event: EventRecord) -> None:
+        if event.kind not in (events.FINISHED, events.FAILED):
+            for execution in self._executions:
+                execution.alone = False
         if event.kind == events.COMMAND:
             self._ask(event)
         elif event.kind == events.ARRIVAL:
@@ -176,15 +184,16 @@ class Loop:
     # what follows
 
     def _advance(self) -> bool:
-        did = False
+        did, left = False, None
         for execution in list(self._executions):
             did = self._begin_steps(execution) or did
             if execution.dispatch.ended:
-                self._end(execution)
+                left = self._end(execution)
                 did = True
         did = self._record_folds() or did
         if self._changed and not self._stopping:
-            self._plan()
+            if left is None or not self._is_all(left):
+                self._plan()
             did = True
         return did
 
@@ -315,7 +324,17 @@ class Loop:
         self._executions.append(execution)
         self._begin_steps(execution)
         self._changed = self._serving  # others may be planned for, or their deadlines are to be known
-        execution.justify()
+
+    def _is_all(self, left: State) -> bool:
+        """Whether the one who waits has all he asked for, as a plan `left` the catalog that nobody else changed."""
+        asked = next(iter(self.commands), None)
+        now = left.now(self._clock())
+        if self._serving or asked is None or not asked.met or left.problem(now).due():
+            return False
+        self.state = left
+        if not self._looks_ahead(self._planning(), left, now, asked):
+            self._satisfied(asked, now)
+        return True
 
     def _satisfied(self, asked: Asked, now: Stamp) -> None:
         """Nothing is left to be done for who asked, but for what cannot be done."""
@@ -337,9 +356,11 @@ class Loop:
         end = self._setbacks.next_end(now)
         self.next = min(coming if end is None else [*coming, end], default=None)
 
-    def _end(self, execution: Execution) -> None:
+    def _end(self, execution: Execution) -> State | None:
+        """Draw the conclusions; what the catalog says now, if only the plan itself changed that since it was made."""
         self._executions.remove(execution)
         self._changed = True
+        execution.justify()
         if execution.dispatch.complete and not execution.failures:
             self._interrupted.difference_update(execution.due)
             self._setbacks.overcome(execution.due, execution.variants)
@@ -350,6 +371,8 @@ class Loop:
             self._tidy(execution)
         for failure in execution.failures:
             self._failed(execution, failure)
+        undisturbed = execution.alone and not self._overlapped
+        return execution.state if undisturbed and execution.dispatch.complete and not execution.failures else None
 
     def _tidy(self, execution: Execution) -> None:
         """Take out of planning what nobody needs since a plan was carried out, and fold what grew long."""

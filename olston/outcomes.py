@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olston.block import BASE, MONOTONE, Block
-from olston.fuse import Key, step_of
+from olston.fuse import Key, parts_of, step_of
 from olston.scheduler.cost import delivery_to
 from olston.scheduler.outcome import Outcome
 from olston.scheduler.plan import Invocation
@@ -63,8 +63,7 @@ def _parts(
 ) -> Iterator[tuple[float, Outcome]]:
     """Each invocation with what it should have cost; `rows` is what came out of this one, where that is known."""
     operands = invocation.operands[-1:] if invocation.is_delivery else invocation.operands
-    inner = {b.key: within[b.key] for b in operands if b.key in within}
-    stored = {b.key: find(b) for b in operands if b.key not in inner}
+    stored = {b.key: find(b) for b in operands if b.key not in within}
     blocks = [stored[b.key].block if b.key in stored else b for b in operands]
     price = invocation.operator.price
     resolved = stored.values() if not isinstance(price, Priced) or price.resolves else ()
@@ -90,5 +89,5 @@ def _parts(
         rates.cost(work),
         Outcome(widget, variant, read, work, rows, expected, 0.0, invocation.cost, converter, overlaid),
     )
-    for made in inner.values():
+    for made in parts_of(invocation, within):
         yield from _parts(made, within, find, below)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import olston as ol
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind, weak
 from olston.content import Anchor, Content
-from olston.fuse import step_of, unwritten
+from olston.fuse import parts_of, step_of, unwritten
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.network import Output
@@ -142,3 +144,44 @@ def test_a_delta_that_is_also_part_of_a_chain_is_written() -> None:
     late = step("counts.increment", [whole], Block("counts", weak("increment(site)"), T(2), T(0)))
     assert set(unwritten([map_, counts])) == {other.key}
     assert unwritten([map_, counts, late]) == {}
+
+
+def splitting() -> tuple[dict[str, Any], list[Invocation]]:
+    wf = ol.Workflow("s")
+    news, other = wf.source("searches").map("clean", lambda df: df).split({"news": "n"}, rest="other")
+    wf.output(news.union("out", other))
+    variants = {v.name: v for v in compile_workflow(wf).variants}
+    blocks = {c: delta(c, MONOTONE) for c in ("searches", "clean", "news", "other")}
+    clean = Invocation(variants["clean.incremental"], (blocks["searches"],), (blocks["clean"],), 1.0, 1)
+    parted = (blocks["news"], blocks["other"])
+    split = Invocation(variants["split(news,other).incremental"], (blocks["clean"],), parted, 1.0, 1)
+    return {**variants, **blocks}, [clean, split]
+
+
+def test_a_split_is_done_within_the_readers_of_its_results() -> None:
+    known, (_, split) = splitting()
+    both = Invocation(known["out.incremental"], split.results, (delta("out", MONOTONE, 2),), 1.0, 1)
+    assert set(unwritten([split, both])) == {r.key for r in split.results}
+    made = step_of(both, lambda b: Stored(b, Content()), unwritten([split, both]))
+    assert [o.block.channel for o in made.operands if isinstance(o, Inline)] == ["news", "other"]
+    assert parts_of(both, unwritten([split, both])) == [split]
+
+
+def test_what_a_split_reads_is_made_once() -> None:
+    known, (clean, split) = splitting()
+    both = Invocation(known["out.incremental"], split.results, (delta("out", MONOTONE, 2),), 1.0, 1)
+    assert set(unwritten([clean, split, both])) == {r.key for r in split.results}
+    assert set(unwritten([clean, split])) == set()
+
+
+def test_of_a_split_what_nobody_reads_is_not_written_either() -> None:
+    known, (clean, split) = splitting()
+    news = Invocation(known["out.async_left"], split.results[:1], (delta("out", MONOTONE, 1),), 1.0, 1)
+    assert set(unwritten([clean, split, news])) == {clean.results[0].key, *(r.key for r in split.results)}
+
+
+def test_a_split_whose_result_is_read_twice_is_written() -> None:
+    known, (_, split) = splitting()
+    news = Invocation(known["out.async_left"], split.results[:1], (delta("out", MONOTONE, 1),), 1.0, 1)
+    other = Invocation(known["out.incremental"], split.results, (delta("out", MONOTONE, 2),), 1.0, 1)
+    assert unwritten([split, news, other]) == {}

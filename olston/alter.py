@@ -67,9 +67,9 @@ def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], 
     names = [f"{PREFIX}k{i}" for i in range(len(key))]
     keys = touched.select(*[col(c).alias(n) for c, n in zip(key, names, strict=True)]).distinct()
     values = new.select(*[col(c).alias(_NEW + c) for c in columns], F.lit(True).alias(_THERE))
-    pairs = conjunction(col(n).eqNullSafe(col(_NEW + c)) for c, n in zip(key, names, strict=True))
-    changes = keys.join(values, pairs, "left")
-    same = conjunction(_of("t", c).eqNullSafe(_of("s", n)) for c, n in zip(key, names, strict=True))
+    pairs = conjunction(f"{n} <=> {quoted(_NEW + c)}" for c, n in zip(key, names, strict=True))
+    changes = keys.join(values, F.expr(pairs), "left")
+    same = conjunction(f"t.{quoted(c)} <=> s.{n}" for c, n in zip(key, names, strict=True))
     merging = DeltaTable.forPath(session, path).alias("t").merge(few(changes, delta.small).alias("s"), same)
     there = _of("s", _THERE)
     rows: dict[str, str | Column] = {quoted(c): _of("s", _NEW + c) for c in columns}

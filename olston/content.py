@@ -7,7 +7,7 @@ together: nothing is read or written. Contents are what a catalog keeps; nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby, takewhile
 from typing import Any
@@ -143,8 +143,7 @@ class Content:
         """
         below = float(self.anchor.rows if self.anchor else 0)
         found = 0.0
-        for _, run in groupby(self.parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
-            parts = tuple(run)
+        for _, parts in runs(self.parts):
             rows = sum(p.rows for p in parts)
             found += PART * len(parts)
             if not all(p.monotone for p in parts):
@@ -171,6 +170,19 @@ class Content:
         parts = (Part(**{**p, "files": tuple(p.get("files", ()))}) for p in fields["parts"])
         kept = None if anchor is None else Anchor(**{**anchor, "files": tuple(anchor.get("files", ()))})
         return cls(kept, tuple(parts))
+
+
+def runs(
+    parts: Sequence[Part], adds: Callable[[Part], bool] = lambda part: part.monotone
+) -> Iterator[tuple[Kind, Sequence[Part]]]:
+    """The parts of an overlay that are read together, in order, and their kind.
+
+    Of strong ones in a row, those that only `adds` and lie below all others are apart: they need not be looked up.
+    """
+    for kind, run in groupby(parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
+        together = tuple(run)
+        added = len(tuple(takewhile(adds, together))) if kind == DELTA else 0
+        yield from ((kind, some) for some in (together[:added], together[added:]) if some)
 
 
 def laid_over(base: Block, delta: Block) -> float:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
-from olston.content import Anchor, Content, Part
+from olston.content import Anchor, Content, Part, runs
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
@@ -45,6 +45,8 @@ NOTED = 8
 """Files up to which the catalog remembers where the rows of a delta are; a wave is usually one."""
 NOTED_OF_BASE = 32
 """The same of an anchor; also how many files are read together: more of them Spark lists in a job."""
+MANY = 8
+"""A weak delta with a row for so many, or fewer, below it is not looked up in them: they are read as one."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -124,24 +126,30 @@ class Store:
 
     def _base(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         rows, below = self._anchor(session, channel, content.anchor), 0
-        for kind, run in groupby(content.parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
-            parts = tuple(run)
+        lying = content.anchor.rows if content.anchor else 0
+        arrivals, empty = ARRIVAL in rows.columns, content.anchor is None
+
+        def adds(part: Part) -> bool:
+            return part.monotone and (part.plain or not arrivals)
+
+        for kind, parts in runs(content.parts, adds):
             small = sum(p.bytes for p in parts) <= FEW
             if below > DEEP:
                 rows, below = rows.localCheckpoint(eager=False), 0
             below += not all(p.monotone for p in parts)
             if is_weak(kind):
-                rows = self._with_weak(session, channel, kind, rows, parts)
-            elif all(p.monotone and (p.plain or ARRIVAL not in rows.columns) for p in parts):
+                rows = self._with_weak(session, channel, kind, rows, parts, lying)
+            elif all(map(adds, parts)):
                 added = self._parts(session, channel, parts).drop(BLOCK)
-                plain = all(p.plain for p in parts)
-                rows = bag.union(rows, added.drop(WEIGHT) if plain else bag.copies(added))
+                added = added.drop(WEIGHT) if all(p.plain for p in parts) else bag.copies(added)
+                rows = added.select(*map(col, rows.columns)) if empty else bag.union(rows, added)
             else:
                 changes = self._parts(session, channel, parts)
                 label: str | Sequence[str] = parts[0].label
                 if len(parts) > 1:
                     label, changes = [p.label for p in parts], changes.withColumn(PART, _positions(parts))
                 rows = bag.apply(rows, changes.drop(BLOCK), small=small, label=label)
+            empty, lying = False, lying + sum(p.rows for p in parts)
         return rows
 
     def _anchor(self, session: SparkSession, channel: str, anchor: Anchor | None) -> DataFrame:
@@ -157,13 +165,15 @@ class Store:
         return rows
 
     def _with_weak(
-        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part]
+        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], lying: int
     ) -> DataFrame:
+        """With weak parts on top of `lying` rows."""
         weak = self.weak(channel, kind)
         label = "; ".join(p.label for p in parts[-3:])
         chained = self._chained(session, channel, weak, parts)
         if chained is not None:
-            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label))
+            many = MANY * sum(p.rows for p in parts) > lying
+            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label, many))
         for i, part in enumerate(parts):  # acts as one on a base only
             below = rows.localCheckpoint(eager=False) if i else rows
             rows = weak.applied(below, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))

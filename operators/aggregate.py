@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from olston.block import BASE, Block, Kind
 from olston.operators import bag
 from olston.operators.columns import DELETED, View, col, key_columns, semi
-from olston.operators.estimate import Statistics, Work
+from olston.operators.estimate import TASKS, Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
 from olston.operators.signature import BASE_AND_DELTA, BASES, DELTAS, Relaxed, Signature
@@ -49,7 +49,7 @@ class BatchAggregate:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
-        return Work(base=rows, shuffled=rows, written=(statistics.distinct(rows),))
+        return Work(base=rows, shuffled=statistics.combined(rows), written=(statistics.distinct(rows),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return (self.groups.of(operands[0].rows),)
@@ -73,7 +73,7 @@ class IncrementAggregate:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
-        return Work(delta=rows, shuffled=rows, written=(statistics.distinct(rows),))
+        return Work(delta=rows, shuffled=statistics.combined(rows), written=(statistics.distinct(rows),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return (self.groups.of(bag.signed_copies(operands[0].rows)),)
@@ -99,7 +99,8 @@ class TouchedGroupsAggregate:
         base, delta = operands[0].rows, operands[1].rows
         groups = statistics.distinct(delta)
         share = min(1.0, groups / max(1.0, statistics.distinct(base)))
-        return Work(base=base, delta=delta, shuffled=delta + share * base, written=(groups,))
+        shuffled = min(delta + share * base, TASKS * groups)
+        return Work(base=base, delta=delta, shuffled=shuffled, written=(groups,))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         from pyspark.sql import functions as F
@@ -115,4 +116,5 @@ class TouchedGroupsAggregate:
         else:  # all rows are touched; to scan them twice is cheaper than to shuffle them
             new = bag.apply(touched, delta.rows, small=delta.small, label=delta.label)
         made = self.groups.of(new).withColumn(DELETED, F.lit(False))
-        return (bag.union(made, tombstones(keys, made)) if by else made,)
+        # of what is only added to, every group is left
+        return (bag.union(made, tombstones(keys, made)) if by and not delta.monotone else made,)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from olston.operators.columns import ARRIVAL, BLOCK, PART, PREFIX, WEIGHT, anti, col, semi
+from olston.operators.columns import ARRIVAL, BLOCK, PART, PREFIX, WEIGHT, anti, col, quoted, semi
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,11 +40,9 @@ def negate(delta: DataFrame) -> DataFrame:
 
 def copies(weighted: DataFrame) -> DataFrame:
     """Each row as often as its weight says, which is at least one."""
-    from pyspark.sql import functions as F
-
-    repeated = F.explode(F.array_repeat(F.lit(True), col(WEIGHT).cast("int"))).alias(f"{PREFIX}copy")
-    columns = [c for c in weighted.columns if c != WEIGHT]
-    return weighted.select(*map(col, columns), repeated).drop(f"{PREFIX}copy")
+    repeated = f"explode(array_repeat(true, CAST({WEIGHT} AS INT))) AS {PREFIX}copy"
+    columns = [quoted(c) for c in weighted.columns if c != WEIGHT]
+    return weighted.selectExpr(*columns, repeated).drop(f"{PREFIX}copy")
 
 
 def union(*deltas: DataFrame) -> DataFrame:
@@ -94,10 +92,10 @@ def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Sequen
     exactly: deleting what is not there is an error that says which delta (`label`) tried. The rows of a chain say in
     `__part` which part they are of; each part has a label, and the error says the first that went too far.
     """
-    changes = _summed(delta if isinstance(label, str) else _with_steps(delta)).where(_matters(delta))
+    changes = delta if isinstance(label, str) else _with_steps(delta)
     columns = identity(base)
-    touched = weigh(semi(base, changes, columns, small))
-    untouched = anti(base, changes, columns, small)
+    touched = weigh(semi(base, delta, columns, small))
+    untouched = anti(base, delta, columns, small)
     counted = _checked(_summed(touched.unionByName(changes, allowMissingColumns=True)), label)
     return union(untouched, copies(counted.where(f"{WEIGHT} <> 0").drop(_STEPS)))
 
@@ -115,12 +113,9 @@ def signed_copies(delta: DataFrame) -> DataFrame:
 def _summed(delta: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
-    sums: list[Column] = [F.sum(WEIGHT).alias(WEIGHT)]
-    if ARRIVAL in delta.columns:
-        sums.append(F.max(ARRIVAL).alias(ARRIVAL))
-    if _STEPS in delta.columns:
-        sums.append(F.flatten(F.collect_list(_STEPS)).alias(_STEPS))
-    return delta.groupBy(*map(col, identity(delta))).agg(*sums).select(*map(col, _ordered(delta)))
+    sums = {WEIGHT: f"sum({WEIGHT})", ARRIVAL: f"max({ARRIVAL})", _STEPS: f"flatten(collect_list({_STEPS}))"}
+    made = [F.expr(f"{made} AS {name}") for name, made in sums.items() if name in delta.columns]
+    return delta.groupBy(*map(quoted, identity(delta))).agg(*made).selectExpr(*map(quoted, _ordered(delta)))
 
 
 def _matters(delta: DataFrame) -> str:
@@ -135,13 +130,14 @@ def _ordered(delta: DataFrame) -> Sequence[str]:
 def _with_steps(chain: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
-    return chain.withColumn(_STEPS, F.array(F.struct(col(PART).alias("part"), col(WEIGHT).alias("weight")))).drop(PART)
+    steps = F.expr(f"array(struct({PART} AS part, {WEIGHT} AS weight))")
+    return chain.withColumn(_STEPS, steps).drop(PART)
 
 
 def _checked(counted: DataFrame, label: str | Sequence[str]) -> DataFrame:
     from pyspark.sql import functions as F
 
-    row = F.struct(*map(col, identity(counted))).cast("string")
+    row = F.expr(f"CAST(struct({', '.join(map(quoted, identity(counted)))}) AS STRING)")
     text = F.concat(
         F.lit(f"[{MISSING}] "), F.lit(label) if isinstance(label, str) else _failing(label),
         F.lit(" deletes a row that is not there: "), F.substring(row, 1, 200),
@@ -155,13 +151,9 @@ def _failing(labels: Sequence[str]) -> Column:
     """Of a row that ends below 0, the label of the first part of the chain after which it is below 0."""
     from pyspark.sql import functions as F
 
-    steps, none = F.array_sort(col(_STEPS)), F.lit(None).cast("int")
-    had = col(WEIGHT) - F.aggregate(steps, F.lit(0).cast("bigint"), lambda total, step: total + step["weight"])
-
-    def follow(state: Column, step: Column) -> Column:
-        left = state["left"] + step["weight"]
-        return F.struct(left.alias("left"), F.coalesce(state["part"], F.when(left < 0, step["part"])).alias("part"))
-
-    start = F.struct(had.alias("left"), none.alias("part"))
-    first = F.aggregate(steps, start, follow, lambda state: state["part"])
-    return F.element_at(F.array(*map(F.lit, labels)), first + 1)
+    steps, after = f"array_sort({_STEPS})", "state.rows + step.weight"
+    had = f"{WEIGHT} - aggregate({steps}, 0L, (total, step) -> total + step.weight)"
+    follow = f"struct({after} AS rows, coalesce(state.part, CASE WHEN {after} < 0 THEN step.part END) AS part)"
+    start = f"struct({had} AS rows, CAST(NULL AS INT) AS part)"
+    first = F.expr(f"1 + aggregate({steps}, {start}, (state, step) -> {follow}, state -> state.part)")
+    return F.element_at(F.array(*map(F.lit, labels)), first)

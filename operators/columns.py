@@ -92,18 +92,16 @@ def col(name: str) -> Column:
     return F.col(quoted(name))
 
 
-def conjunction(conditions: Iterable[Column]) -> Column:
+def conjunction(conditions: Iterable[str]) -> str:
     """All of `conditions`."""
-    from pyspark.sql import functions as F
-
-    return _balanced(list(conditions) or [F.lit(True)], and_)
+    return _balanced(list(conditions) or ["true"], "AND")
 
 
-def _balanced(terms: Sequence[Column], operation: Callable[[Column, Column], Column]) -> Column:
+def _balanced(terms: Sequence[str], operation: str) -> str:
     """The terms put together as a balanced tree: Spark runs out of stack on a chain of a few hundred columns."""
     level = list(terms)
     while len(level) > 1:
-        level = [reduce(operation, level[i : i + 2]) for i in range(0, len(level), 2)]
+        level = [f"({f' {operation} '.join(level[i : i + 2])})" for i in range(0, len(level), 2)]
     return level[0]
 
 
@@ -125,17 +123,17 @@ def anti(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool) -> Da
 def _by(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, sql: bool, how: str) -> DataFrame:
     from pyspark.sql import functions as F
 
-    # under other names, since both sides may come from one table
-    names = [f"{PREFIX}k{i}" for i in range(len(on))]
-    other = keys.select(*[col(c).alias(n) for c, n in zip(on, names, strict=True)])
-    pairs = [(col(c), col(n)) for c, n in zip(on, names, strict=True)]
-    if sql:
-        return rows.join(few(other, small), conjunction(a == b for a, b in pairs), how)
-    same = [a.eqNullSafe(b) for a, b in pairs]
-    if not small or not on or [rows.schema[c].dataType for c in on] != [other.schema[n].dataType for n in names]:
-        return rows.join(few(other, small), conjunction(same), how)
+    # under other names, since both sides may come from one table; as text, since a call for each column takes its time
+    names, mine = [f"{PREFIX}k{i}" for i in range(len(on))], [quoted(c) for c in on]
+    renamed = [f"{c} AS {n}" for c, n in zip(mine, names, strict=True)]
+    same = [f"{c} {'=' if sql else '<=>'} {n}" for c, n in zip(mine, names, strict=True)]
+    types = [[f.schema[c].dataType for c in on] for f in (rows, keys)]
+    if sql or not small or not on or types[0] != types[1]:
+        other = keys.selectExpr(*renamed or ["true"])
+        return rows.join(few(other, small), F.expr(conjunction(same)), how)
     # One number to look up is twice as fast as all columns with their nulls. As a sum, or Spark would take what is
     # compared after that for keys to look up as well.
-    digest, equal = f"{PREFIX}hash", _balanced([c.cast("int") for c in same], add)
-    numbered = other.withColumn(digest, F.xxhash64(*map(col, names)))
-    return rows.join(few(numbered, small), (F.xxhash64(*map(col, on)) == col(digest)) & (equal == len(on)), how)
+    digest, equal = f"{PREFIX}hash", _balanced([f"CAST({s} AS INT)" for s in same], "+")
+    numbered = keys.selectExpr(*renamed, f"xxhash64({', '.join(mine)}) AS {digest}")
+    condition = f"xxhash64({', '.join(mine)}) = {digest} AND {equal} = {len(on)}"
+    return rows.join(few(numbered, small), F.expr(condition), how)

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from math import exp
 
 
+TASKS = 4
+"""Tasks that each meet most of the groups; of fewer rows than that many times the groups, all are shuffled."""
+
+
 @dataclass(slots=True)
 class Work:
     """Rows read from bases and from deltas, rows shuffled, and rows written to each result.
@@ -50,6 +54,10 @@ class Statistics:
         """Groups met in `rows` rows: `G (1 − e^(−n/G))`, the expectation for rows that fall at random."""
         met = rows * self.rows
         return met if self.groups is None else self.groups * (1 - exp(-met / self.groups))
+
+    def combined(self, rows: float) -> float:
+        """What is left to shuffle of `rows` to be grouped, once every task has put together those of a group it met."""
+        return min(rows, TASKS * self.distinct(rows))
 
     def known(self, base: float) -> float:
         """The part of the groups met next that a base of `base` rows has already."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, MONOTONE, Block, Kind
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, WEIGHT, View, col, conjunction, public
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, WEIGHT, View, col, conjunction, quoted, public
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
@@ -60,8 +60,8 @@ class Newest:
             *map(col, made.columns), *[col(c).alias(n) for c, n in zip(self.key, names, strict=True)],
             F.lit(False).alias(DELETED),
         ).drop(*self.key)  # fmt: skip
-        same = conjunction(col(c).eqNullSafe(col(n)) for c, n in zip(self.key, names, strict=True))
-        met = ranks.join(marked, same, "left")
+        same = conjunction(f"{quoted(c)} <=> {n}" for c, n in zip(self.key, names, strict=True))
+        met = ranks.join(marked, F.expr(same), "left")
         return met.select(*map(col, made.columns), F.coalesce(col(DELETED), F.lit(True)).alias(DELETED), col(ORDER))
 
 

@@ -34,8 +34,15 @@ def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> D
     return added.select(*[_shown(c, amounts, label=label) if c in shown else col(c) for c in rows.columns])
 
 
-def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
-    """`c^{δB}`: the groups given with their amounts added; new ones are created, those left without rows retire."""
+def apply(
+    base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str, many: bool = False
+) -> DataFrame:
+    """`c^{δB}`: the groups given with their amounts added; new ones are created, those left without rows retire.
+
+    Groups that are not given pass without a shuffle, unless there are so `many` that looking them up costs more.
+    """
+    if many:
+        return _living(total(bag.union(base, weak), key, label=label), key)
     of = key_columns(key, base.columns)
     touched = semi(base, weak, of, small)
     return bag.union(anti(base, weak, of, small), _living(total(bag.union(touched, weak), key, label=label), key))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import DELTA
 from olston.operators import bag
-from olston.operators.columns import PREFIX, WEIGHT, col, conjunction, semi
+from olston.operators.columns import PREFIX, WEIGHT, col, conjunction, quoted, semi
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
 
@@ -75,7 +75,9 @@ def met(right: Operand, new_left: Operand, new_right: Operand, on: Sequence[str]
 
 def matchable(on: Sequence[str]) -> Column:
     """Whether a row may meet others: null equals nothing."""
-    return conjunction(col(c).isNotNull() for c in on)
+    from pyspark.sql import functions as F
+
+    return F.expr(conjunction(f"{quoted(c)} IS NOT NULL" for c in on))
 
 
 def _not_negative(rows: Column, label: str) -> Column:

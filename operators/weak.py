@@ -183,7 +183,7 @@ class Increment(WeakDelta):
         return increments.weaken(bag.difference(old, new), self.key)
 
     def applied(self, base: DataFrame, weak: Operand) -> DataFrame:
-        return increments.apply(base, weak.rows, self.key, small=weak.small, label=weak.label)
+        return increments.apply(base, weak.rows, self.key, small=weak.small, label=weak.label, many=weak.many)
 
     def strengthened(self, base: DataFrame, weak: Operand, *, among: str = "") -> DataFrame:
         """With `among`, the rows of `base` have increments among them, called so, that are not added up yet."""

@@ -154,6 +154,13 @@ def shuffling(laboratory: Laboratory) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def either(random: Random) -> Iterator[None]:
+    """Within, weak deltas are looked up in what they lie on, or all is read as one, however many rows they have."""
+    with mock.patch("olston.store.MANY", random.choice([0, 10**9])):
+        yield
+
+
 def _variant(invocation: Invocation) -> Variant:
     assert isinstance(invocation.operator, Variant)
     return invocation.operator

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlmodel import select
 
 import olston as ol
+from olston.catalog.records import PlanRecord
 from olston.loop import Loop
+from olston.planning import Planning
 from tests.pretended import Pretended, arrive, engine
 
 
@@ -51,4 +56,63 @@ def test_every_output_that_could_not_be_refreshed_says_why_itself(tmp_path: Path
     with pytest.raises(ol.StepError):
         made.refresh()
     assert [o.failed is None for o in made.status().outputs] == [True, False]
+    made.close()
+
+
+class Counting(Pretended):
+    """Lets something arrive while a step runs, if it is told to."""
+
+    during: Callable[[], object] = staticmethod(lambda: None)
+
+    def deliver(self, *given: Any) -> Any:
+        arriving, self.during = self.during, lambda: None
+        arriving()
+        return super().deliver(*given)
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    counted, load = list[int](), Planning.load
+
+    def loaded(planning: Planning, db: Any) -> Any:
+        counted.append(1)
+        return load(planning, db)
+
+    monkeypatch.setattr(Planning, "load", loaded)
+    return counted
+
+
+def test_a_refresh_reads_the_catalog_once_while_nobody_else_changes_it(tmp_path: Path, loads: list[int]) -> None:
+    work = Counting()
+    made = engine(two(), str(tmp_path), work)
+    arrive(made, "as", "bs")
+    made.refresh()
+    arrive(made, "as")
+    loads.clear()
+    report = made.refresh()
+    assert len(loads) == 1
+    assert report.delivered["a"] == work.content("a")
+    made.close()
+
+
+def test_what_arrives_while_a_step_runs_is_refreshed_too(tmp_path: Path, loads: list[int]) -> None:
+    work = Counting()
+    made = engine(two(), str(tmp_path), work)
+    arrive(made, "as", "bs")
+    made.refresh()
+    arrive(made, "as")
+    work.during = lambda: arrive(made, "bs")
+    loads.clear()
+    made.refresh()
+    assert len(loads) > 1
+    assert [len(work.delivered[o]) for o in ("a", "b")] == [2, 2]
+    made.close()
+
+
+def test_the_evidence_for_a_plan_is_kept_however_quick_its_steps_are(tmp_path: Path) -> None:
+    made = engine(two(), str(tmp_path), Pretended())
+    arrive(made, "as", "bs")
+    made.refresh()
+    with made._catalog.look() as db:
+        assert [p.evidence for p in db.exec(select(PlanRecord)) if not p.evidence] == []
     made.close()

@@ -204,3 +204,10 @@ def test_a_small_step_reads_less_than_recomputing() -> None:
     step = estimate(AsyncLeftJoin(), statistics, 10, 1e3)
     assert PRIORS.cost(step) < PRIORS.cost(batch)
     assert step.base + step.delta < 0.01 * (batch.base + batch.delta)
+
+
+def test_rows_of_few_groups_are_put_together_before_they_are_shuffled() -> None:
+    million = [Block("x", BASE, Provenance.at(1), rows=1e6)]
+    few, many = (BatchAggregate().estimate(million, Statistics(groups=g)).shuffled for g in (100.0, 1e6))
+    assert few < 1_000
+    assert many == 1e6

@@ -219,7 +219,7 @@ class Engine:
             planned = self._planning.plan(state, now, soon=soon)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
-        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem, self._paused)
+        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem, self._paused, state.outdated)
 
     def serve(self, *, stop: threading.Event | None = None) -> None:
         """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.

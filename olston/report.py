@@ -102,6 +102,8 @@ class PlanOf(Shown):
     """What was decided on."""
     paused: bool = False
     """Whether nothing is begun until `resume`."""
+    outdated: frozenset[str] = frozenset()
+    """The outputs that hold what another definition made."""
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -230,6 +232,8 @@ class OutputOf:
     held: ProvenanceOf | None
     bounds: tuple[BoundOf, ...]
     failed: str | None = None
+    outdated: bool = False
+    """Whether it holds what another definition made; then `held` is none."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +293,8 @@ class StatusOf(Shown):
         for heading in ("output", "", "bound", "is", "left", "breaks at"):
             table.add_column(heading, overflow="fold")
         for o in self.outputs:
-            state = "holds nothing" if o.held is None else "due" if o.due else "kept"
+            empty = "of another definition" if o.outdated else "holds nothing"
+            state = empty if o.held is None else "due" if o.due else "kept"
             for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None else "no bound", 0.0),)):
                 spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""

@@ -49,6 +49,11 @@ class State:
         """The newest stamp of all sources."""
         return max((line.newest for line in self.timelines.values()), default=0)
 
+    @property
+    def outdated(self) -> frozenset[str]:
+        """The outputs that hold what another definition made, which no delta of this one goes on from."""
+        return frozenset(o for o in self.deliveries if self.holds[o] is None)
+
     def problem(self, now: Stamp, network: Network | None = None) -> Problem:
         return Problem(network or self.network, self.blocks(), History(self.timelines, now), dict(self.holds))
 

@@ -26,7 +26,9 @@ def status(db: Session, state: State, workflow: Workflow, clock: Stamp) -> Statu
     problem = state.problem(state.now(clock))
     due = set(problem.due())
     known = db.get(WorkflowRecord, workflow.name)
-    outputs = tuple(_output(db, problem, workflow, name, name in due) for name in workflow.outputs)
+    outputs = tuple(
+        _output(db, problem, workflow, name, name in due, name in state.outdated) for name in workflow.outputs
+    )
     return StatusOf(workflow.name, outputs, known is not None and known.paused, tuple(_warnings(db, workflow)))
 
 
@@ -40,12 +42,12 @@ def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
             yield error
 
 
-def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool) -> OutputOf:
+def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool, outdated: bool) -> OutputOf:
     content = problem.holds[name]
     held = None if content is None else ProvenanceOf(name, content, workflow.channels[name].pathways, problem.history)
     bounds = () if content is None else tuple(_bounds(problem, name, content))
     setback = db.get(SetbackRecord, (workflow.name, name)) if due else None
-    return OutputOf(name, due, held, bounds, None if setback is None else setback.error)
+    return OutputOf(name, due, held, bounds, None if setback is None else setback.error, outdated)
 
 
 def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:

@@ -222,6 +222,8 @@ def test_a_changed_definition_comes_first(stage: Stage) -> None:
         "parts": ["function"],
         "because": [],
     }
+    assert "totals holds what another definition made" in stage.run("plan").out
+    assert "of another definition" in stage.run("status").out
 
 
 def test_named_outputs_are_planned_as_run_would(stage: Stage) -> None:

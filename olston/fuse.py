@@ -1,8 +1,8 @@
 """Which results of a plan are not written: those that are made inside the job of the only step that reads them.
 
 A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
-file of its own, nor does a split of which that is true of every result that is read; nor does a strong delta made from
-a weak one, which is kept and says the same. What is made for a
+file of its own, nor does a split of which one step reads all the results that are read; nor does a strong delta made
+from a weak one, which is kept and says the same. What is made for a
 consumer and read by nobody else is written once, into the published table (DESIGN 4).
 Everything else a plan makes is written, since the next plan may stand on it.
 """
@@ -47,12 +47,9 @@ def unwritten(
             continue
         if any(b.channel == r.channel and fits(r.kind, b.kind) for b in chains for r in step.results):
             continue  # it may be part of what another step reads
-        reading = [readers.get(result.key, []) for result in step.results]
-        if max(map(len, reading)) == 1 and all(
-            _within(step, result, by[0], found, readers, read)
-            for result, by in zip(step.results, reading, strict=True)
-            if by
-        ):
+        reading = [(result, reader) for result in step.results for reader in readers.get(result.key, [])]
+        once = len({result.key for result, _ in reading}) == len(reading) and len({id(r) for _, r in reading}) == 1
+        if once and all(_within(step, result, reader, found, readers, read) for result, reader in reading):
             found |= {result.key: step for result in step.results}
     return found
 
@@ -71,7 +68,9 @@ def _within(
     if isinstance(reader.operator, Output):
         # a delta with deletions is read several times to be delivered
         made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
-        return stateless or (made_for_it and len(step.results) == 1)
+        if len(step.results) > 1:
+            return stateless and (made_for_it or result.kind != BASE)
+        return stateless or made_for_it
     if len(reader.results) > 1 and (
         reader.results[0].key not in found or sum(r.key in readers for r in reader.results) > 1
     ):

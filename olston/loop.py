@@ -165,6 +165,7 @@ class Loop:
 
     def _finished(self, execution: Execution, event: EventRecord) -> None:
         busy = self._busy
+        execution.justify()  # before what was learned from the step changes the prices
         execution.dispatch.finished(event.about["position"])
         if event.kind == events.FAILED:
             execution.dispatch.stop()
@@ -360,7 +361,6 @@ class Loop:
         """Draw the conclusions; what the catalog says now, if only the plan itself changed that since it was made."""
         self._executions.remove(execution)
         self._changed = True
-        execution.justify()
         if execution.dispatch.complete and not execution.failures:
             self._interrupted.difference_update(execution.due)
             self._setbacks.overcome(execution.due, execution.variants)

@@ -90,4 +90,4 @@ def _parts(
         Outcome(widget, variant, read, work, rows, expected, 0.0, invocation.cost, converter, overlaid),
     )
     for made in parts_of(invocation, within):
-        yield from _parts(made, within, find, below)
+        yield from _parts(made, within, find, below if len(made.results) == 1 else None)

@@ -14,7 +14,7 @@ from olston.html import html
 from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
 from olston.scheduler.decide import Decision
-from olston.scheduler.explain import Evidence
+from olston.scheduler.explain import Due, Evidence
 from olston.scheduler.problem import Problem
 from olston.timeline import History
 
@@ -119,6 +119,11 @@ class PlanOf(Shown):
         """Expected seconds."""
         return self.decision.cost
 
+    def reason(self, due: Due) -> str:
+        """Why an output is due."""
+        outdated = due.bound is None and due.output in self.outdated
+        return f"{due.output} holds what another definition made" if outdated else str(due)
+
     def to_dict(self) -> dict[str, Any]:
         reason = self.decision.infeasible
         return {
@@ -134,6 +139,7 @@ class PlanOf(Shown):
             "feasible": self.decision.feasible,
             "why": None if reason is None else reason.reason,
             "paused": self.paused,
+            "outdated": sorted(self.outdated),
             "evidence": self.evidence.to_json() if self.evidence else None,
         }  # fmt: skip
 
@@ -155,7 +161,7 @@ class PlanOf(Shown):
             table.add_row(name, str(made).partition(": ")[2], rows, f"{step.cost:.2g}")
         lines: list[RenderableType] = [
             *changed,
-            *(f"due: {d}" for d in (self.evidence.due if self.evidence else ())),
+            *(f"due: {self.reason(d)}" for d in (self.evidence.due if self.evidence else ())),
             table,
         ]
         for other in self.evidence.alternatives if self.evidence else ():
@@ -279,6 +285,7 @@ class StatusOf(Shown):
                     "provenance": None if o.held is None else o.held.to_dict(),
                     "bounds": [asdict(b) for b in o.bounds],
                     "failed": o.failed,
+                    "outdated": o.outdated,
                 }
                 for o in self.outputs
             ],

@@ -35,6 +35,8 @@ class State:
     holds: dict[str, Provenance | None]
     deliveries: dict[str, DeliveryRecord]
     planned_at: Stamp
+    outdated: frozenset[str] = frozenset()
+    """The outputs that hold what another definition made, which no delta of this one goes on from."""
 
     def now(self, clock: Stamp) -> Stamp:
         """The `now` of a plan: the clock, but at least one past the newest stamp."""
@@ -48,11 +50,6 @@ class State:
     def newest(self) -> Stamp:
         """The newest stamp of all sources."""
         return max((line.newest for line in self.timelines.values()), default=0)
-
-    @property
-    def outdated(self) -> frozenset[str]:
-        """The outputs that hold what another definition made, which no delta of this one goes on from."""
-        return frozenset(o for o in self.deliveries if self.holds[o] is None)
 
     def problem(self, now: Stamp, network: Network | None = None) -> Problem:
         return Problem(network or self.network, self.blocks(), History(self.timelines, now), dict(self.holds))
@@ -149,7 +146,9 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
         else:
             holds[name] = known_content(last, timelines, network.inputs[name])
     known = db.get(WorkflowRecord, workflow)
-    return State(workflow, network, timelines, stored, holds, deliveries, known.planned_at if known else 0)
+    planned_at = known.planned_at if known else 0
+    outdated = frozenset(o for o, d in deliveries.items() if d.digest not in ("", digests[o]))
+    return State(workflow, network, timelines, stored, holds, deliveries, planned_at, outdated)
 
 
 def known_block(record: BlockRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]) -> Block | None:

@@ -7,10 +7,8 @@ never shown: operators of other channels and consumers read the *public* rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from functools import reduce
-from operator import add, and_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -127,8 +125,7 @@ def _by(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, sql: b
     names, mine = [f"{PREFIX}k{i}" for i in range(len(on))], [quoted(c) for c in on]
     renamed = [f"{c} AS {n}" for c, n in zip(mine, names, strict=True)]
     same = [f"{c} {'=' if sql else '<=>'} {n}" for c, n in zip(mine, names, strict=True)]
-    types = [[f.schema[c].dataType for c in on] for f in (rows, keys)]
-    if sql or not small or not on or types[0] != types[1]:
+    if sql or not small or not on or _types(rows, on) != _types(keys, on):
         other = keys.selectExpr(*renamed or ["true"])
         return rows.join(few(other, small), F.expr(conjunction(same)), how)
     # One number to look up is twice as fast as all columns with their nulls. As a sum, or Spark would take what is
@@ -137,3 +134,9 @@ def _by(rows: DataFrame, keys: DataFrame, on: Sequence[str], small: bool, sql: b
     numbered = keys.selectExpr(*renamed, f"xxhash64({', '.join(mine)}) AS {digest}")
     condition = f"xxhash64({', '.join(mine)}) = {digest} AND {equal} = {len(on)}"
     return rows.join(few(numbered, small), F.expr(condition), how)
+
+
+def _types(rows: DataFrame, columns: Iterable[str]) -> list[object]:
+    """The types of `columns`, whose names may be spelt otherwise."""
+    types = {f.name.lower(): f.dataType for f in rows.schema.fields}
+    return [types[c.lower()] for c in columns]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
-
 TASKS = 4
 """Tasks that each meet most of the groups; of fewer rows than that many times the groups, all are shuffled."""
 

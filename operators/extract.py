@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston.block import BASE, MONOTONE, Block, Kind
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, WEIGHT, View, col, conjunction, quoted, public
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, PREFIX, WEIGHT, View, col, conjunction, public, quoted
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones

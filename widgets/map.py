@@ -50,7 +50,7 @@ class Filter(Widget):
 class Split(Widget):
     """Rows by the first condition they meet; null is no match, and `rest` takes what is left.
 
-    All outputs come from one attempt, so they always reflect the same snapshots.
+    All outputs that are made come from one attempt, so they reflect the same snapshots.
     """
 
     outputs: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -34,7 +34,7 @@ def plan_tree(plan: PlanOf, workflow: Workflow, *, full: bool = False) -> Tree:
     if evidence is not None and evidence.due:
         due = tree.add("due")
         for reason in evidence.due:
-            due.add(Text(f"{reason.output} is asked for anew" if full else _due(reason, pathways, plan.outdated)))
+            due.add(Text(f"{reason.output} is asked for anew" if full else _due(plan, reason, pathways)))
     if plan.steps:
         tree.add("steps").add(_steps(plan))
     for output, content in plan.decision.holds_after.items():
@@ -57,9 +57,9 @@ def _title(plan: PlanOf) -> str:
     return f"{len(plan.steps)} steps, about {plan.cost:.2g} s"
 
 
-def _due(reason: Due, pathways: Mapping[str, Sequence[Pathway]], outdated: Collection[str]) -> str:
+def _due(plan: PlanOf, reason: Due, pathways: Mapping[str, Sequence[Pathway]]) -> str:
     if reason.bound is None:
-        return f"{reason.output} holds {'what another definition made' if reason.output in outdated else 'nothing yet'}"
+        return plan.reason(reason)
     name = pathways[reason.output][reason.bound.pathway].name
     late = show_measured(reason.late)
     if reason.bound.bound == 0:

@@ -302,3 +302,34 @@ def test_reading_by_a_changed_definition_leaves_the_catalog_as_it_was(spark: Spa
         assert "kept is changed" in str(engine.plan())
         engine.refresh()
         assert engine.read("kept").count() == 1
+
+
+def test_what_a_split_did_not_write_is_made_when_it_is_due(spark: SparkSession, tmp_path: Path) -> None:
+    wf = ol.Workflow("split")
+    news, other = wf.source("searches", "query string, has_news boolean").split({"news": "has_news"}, rest="other")
+    output = news.union("output", other)
+    wf.output(output)
+    wf.output(other)
+    wf.bound_staleness(output, 0, 0)
+    wf.bound_staleness(output, 1, "1 day")
+    wf.bound_staleness(other, 0, "2 days")
+    lab = Lab(wf, tmp_path / "lake", spark)
+    given = [("q0", True), ("q1", False), ("q2", None)]
+    schema = "query string, has_news boolean"
+    lab.engine.ingest("searches", spark.createDataFrame(given, schema))
+    lab.engine.refresh()
+    for wave in range(3):
+        lab.clock.advance("1 hour")
+        more = [(f"n{wave}", True), (f"o{wave}", False)]
+        lab.engine.ingest("searches", spark.createDataFrame(more, schema))
+        steps = lab.engine.refresh().steps
+        assert [name for name, _, _ in steps] == ["split(news,other).incremental + output.async_left → output"]
+        given += more
+        held = {row[0] for row in lab.engine.read("output").collect()}
+        assert held == {"q1", "q2"} | {q for q, news in given if news}
+    for output_name, kept in (("output", None), ("other", False)):
+        lab.clock.advance("2 days")
+        lab.engine.refresh()
+        expected = Counter(row for row in given if kept is None or not row[1])
+        assert lab.rows(output_name) == expected
+    lab.engine.close()

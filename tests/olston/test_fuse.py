@@ -158,7 +158,7 @@ def splitting() -> tuple[dict[str, Any], list[Invocation]]:
     return {**variants, **blocks}, [clean, split]
 
 
-def test_a_split_is_done_within_the_readers_of_its_results() -> None:
+def test_a_split_is_done_within_the_only_reader_of_its_results() -> None:
     known, (_, split) = splitting()
     both = Invocation(known["out.incremental"], split.results, (delta("out", MONOTONE, 2),), 1.0, 1)
     assert set(unwritten([split, both])) == {r.key for r in split.results}
@@ -178,6 +178,13 @@ def test_of_a_split_what_nobody_reads_is_not_written_either() -> None:
     known, (clean, split) = splitting()
     news = Invocation(known["out.async_left"], split.results[:1], (delta("out", MONOTONE, 1),), 1.0, 1)
     assert set(unwritten([clean, split, news])) == {clean.results[0].key, *(r.key for r in split.results)}
+
+
+def test_a_split_that_several_steps_read_is_written_by_one_attempt() -> None:
+    known, (_, split) = splitting()
+    news = Invocation(known["out.async_left"], split.results[:1], (delta("out", MONOTONE, 1),), 1.0, 1)
+    other = Invocation(known["out.async_right"], split.results[1:], (delta("out", MONOTONE, 2),), 1.0, 1)
+    assert unwritten([split, news, other]) == {}
 
 
 def test_a_split_whose_result_is_read_twice_is_written() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 import olston as ol
-from olston.catalog.records import PlanRecord
+from olston.catalog.records import PlanRecord, StepRecord
 from olston.loop import Loop
 from olston.planning import Planning
 from tests.pretended import Pretended, arrive, engine
@@ -115,4 +115,22 @@ def test_the_evidence_for_a_plan_is_kept_however_quick_its_steps_are(tmp_path: P
     made.refresh()
     with made._catalog.look() as db:
         assert [p.evidence for p in db.exec(select(PlanRecord)) if not p.evidence] == []
+    made.close()
+
+
+def test_of_a_split_that_is_done_within_a_delivery_nothing_is_learned_of_its_shares(tmp_path: Path) -> None:
+    wf = ol.Workflow("split")
+    for output in wf.source("searches", "n boolean").split({"news": "n"}, rest="other"):
+        wf.output(output)
+    wf.bound_staleness("news", 0, 0)
+    wf.bound_staleness("other", 0, "1 day")
+    made = engine(wf, str(tmp_path), Pretended())
+    for _ in range(2):
+        arrive(made, "searches")
+        made.refresh()
+    with made._catalog.look() as db:
+        last = db.exec(select(StepRecord).order_by(col(StepRecord.attempt).desc())).first()
+    assert last is not None
+    assert last.name == "split(news,other).incremental → news"
+    assert {o["variant"]: o["rows"] is None for o in last.outcomes} == {"append": False, "incremental": True}
     made.close()

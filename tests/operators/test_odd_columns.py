@@ -104,3 +104,20 @@ def test_the_least_bigint_is_taken_out_of_a_sum_by_recomputing_it(spark: SparkSe
         assert "sums.increment" in steps[0]
         assert "sums.batch" in steps[1]
         assert bag_of(engine.read("sums")) == bag(("a", 5))
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_delta_may_spell_a_column_otherwise_than_its_base(spark: SparkSession, small: bool) -> None:
+    base = spark.createDataFrame([("a", 1), ("b", 2)], "Url string, n int")
+    delta = spark.createDataFrame([("a", 1, -1), ("c", 3, 1)], "url string, n int, _weight bigint")
+    left = bags.apply(base, delta, small=small, label="the delta")
+    assert sorted(map(tuple, left.collect())) == [("b", 2), ("c", 3)]
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_changes_that_cancel_out_leave_a_base_as_it_was(spark: SparkSession, small: bool) -> None:
+    base = spark.createDataFrame([("a", None), ("a", None), (None, None)], "state string, step int")
+    rows = [("a", None, 1), ("a", None, -1), ("z", 1, -1), ("z", 1, 1), (None, None, 1)]
+    delta = spark.createDataFrame(rows, "state string, step int, _weight bigint")
+    left = bags.apply(base, delta, small=small, label="the delta")
+    assert bag_of(left) == bag(("a", None), ("a", None), (None, None), (None, None))

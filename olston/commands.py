@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,11 @@ from sqlmodel import Session
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
-from olston.errors import OlstonError
+from olston.errors import OlstonError, unknown
 from olston.lease import Lease, is_dead
 from olston.planning import Demand
 from olston.provenance import Stamp
+from olston.scheduler.network import Network
 
 
 @dataclass
@@ -82,6 +83,28 @@ class Commands:
         for asked in list(self._waiting):
             self.failed(asked, error)
 
+    def turn(self, network: Network, busy: frozenset[str], due: frozenset[str]) -> tuple[Asked | None, frozenset[str]]:
+        """The first one whose outputs need not wait, and the outputs that are not planned for now.
+
+        These are the `busy` ones, and those that have something in common with one of them that is due, or with what
+        one that waits asks for: it might wait for ever otherwise.
+        """
+        waiting = busy | _akin(network, busy & due)
+        for asked in self._waiting:
+            if waiting.isdisjoint(asked.demand.outputs):
+                return asked, waiting
+            waiting |= _akin(network, asked.demand.outputs)
+        return None, waiting
+
+    def refuse_gone(self, network: Network) -> bool:
+        """Answer those about outputs that are gone, given by who knew another definition; whether there were any."""
+        workflow, found = f"workflow {self._lease.workflow!r}", False
+        for asked in list(self._waiting):
+            for gone in [o for o in asked.demand.outputs if o not in network.outputs][:1]:
+                self.failed(asked, unknown("output", gone, network.outputs, workflow))
+                found = True
+        return found
+
     def forget_withdrawn(self, db: Session) -> None:
         """Those that were withdrawn meanwhile are not carried out."""
         for asked in list(self._waiting):
@@ -100,3 +123,8 @@ class Commands:
             self._lease.check(db)
             events.answer(db, event, answer)
         self.answers[event] = answer
+
+
+def _akin(network: Network, outputs: Collection[str]) -> frozenset[str]:
+    """The outputs that have something in common with `outputs` that is computed."""
+    return network.sharing({c for o in outputs for c in network.upstream(o) if network.producers.get(c)})

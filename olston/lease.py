@@ -33,7 +33,7 @@ class Lease:
     """The right of one scheduler to act for a workflow. Times are those of the machine, whatever the clock says."""
 
     def __init__(self, catalog: Catalog, workflow: str, seconds: float = SECONDS) -> None:
-        self._catalog, self._workflow, self._seconds = catalog, workflow, seconds
+        self._catalog, self.workflow, self._seconds = catalog, workflow, seconds
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.fence: int | None = None
         """The number of this holder; `None` while it holds nothing."""
@@ -42,9 +42,9 @@ class Lease:
     def take(self) -> bool:
         """Hold the workflow, if nobody does, or the holder let it expire, or its process is dead on this machine."""
         with self._catalog.transaction() as db:
-            known = db.get(LeaseRecord, self._workflow)
+            known = db.get(LeaseRecord, self.workflow)
             if known is None:
-                known = LeaseRecord(workflow=self._workflow, holder="", fence=0, expires_at=0)
+                known = LeaseRecord(workflow=self.workflow, holder="", fence=0, expires_at=0)
             elif known.holder and known.expires_at > _now() and not is_dead(known.holder):
                 return False
             known.holder, known.fence, known.expires_at = self.holder, known.fence + 1, self._expiry()
@@ -57,11 +57,11 @@ class Lease:
 
     def check(self, db: Session) -> None:
         """Fails if another scheduler has taken over: nothing of this transaction may count then."""
-        known = db.connection().execute(_HELD, {"workflow": self._workflow}).first()
+        known = db.connection().execute(_HELD, {"workflow": self.workflow}).first()
         if self.fence is None or known is None or known.fence != self.fence:
             by = known.holder if known is not None and known.holder else "another scheduler"
             raise LeaseLost(
-                f"workflow {self._workflow!r}: {by} has taken over; this scheduler stops, and what it was about to "
+                f"workflow {self.workflow!r}: {by} has taken over; this scheduler stops, and what it was about to "
                 "record is left out."
             )
 
@@ -71,7 +71,7 @@ class Lease:
         if self.fence is None:
             return
         with suppress(OlstonError), self._catalog.transaction(lasting=False) as db:
-            known = db.get(LeaseRecord, self._workflow)
+            known = db.get(LeaseRecord, self.workflow)
             if known is not None and known.fence == self.fence:
                 known.holder, known.expires_at = "", 0
         self.fence = None
@@ -79,7 +79,7 @@ class Lease:
     def owner(self) -> str | None:
         """Who holds the workflow now."""
         with self._catalog.look() as db:
-            known = db.get(LeaseRecord, self._workflow)
+            known = db.get(LeaseRecord, self.workflow)
         held = known is not None and known.holder and known.expires_at > _now()
         return known.holder if known is not None and held else None
 
@@ -89,7 +89,7 @@ class Lease:
             try:
                 with self._catalog.transaction(lasting=False) as db:
                     self.check(db)
-                    known = db.get(LeaseRecord, self._workflow)
+                    known = db.get(LeaseRecord, self.workflow)
                     assert known is not None
                     known.expires_at = self._expiry()
             except LeaseLost:

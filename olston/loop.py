@@ -17,13 +17,12 @@ from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.commands import Asked, Commands
-from olston.errors import CatalogError, OlstonError, unknown
+from olston.errors import CatalogError, OlstonError
 from olston.folding import Folding
 from olston.lease import Lease
 from olston.maintain import UnderWay, long, renew, retire
 from olston.planning import Planned, Planning
 from olston.provenance import Stamp
-from olston.scheduler.network import Network
 from olston.setbacks import Setbacks
 from olston.state import State
 from olston.worker import Work
@@ -229,11 +228,11 @@ class Loop:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
-        self._refuse_gone(planning.network)
+        self._changed = self.commands.refuse_gone(planning.network) or self._changed
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         needed = busy or (self._serving and self.commands)
         due = frozenset(state.problem(now).due()) - resting if needed else frozenset()
-        asked, waiting = self._turn_of(planning.network, busy, due)
+        asked, waiting = self.commands.turn(planning.network, busy, due)
         if asked is None and self.commands and not self._serving:
             return
         if asked is not None and not asked.demand.outputs and self._serving:
@@ -266,32 +265,6 @@ class Loop:
         if not self._executions:
             return frozenset()
         return self._planning().network.sharing({c for e in self._executions for c in e.works_on})
-
-    def _turn_of(
-        self, network: Network, busy: frozenset[str], due: frozenset[str]
-    ) -> tuple[Asked | None, frozenset[str]]:
-        """The first command whose outputs need not wait, and the outputs that are not planned for now.
-
-        These are the `busy` ones, and those that have something in common with one of them that is due, or with what a
-        command that waits asks for: it might wait for ever otherwise.
-        """
-        waiting = busy | self._akin(network, busy & due)
-        for asked in self.commands:
-            if waiting.isdisjoint(asked.demand.outputs):
-                return asked, waiting
-            waiting |= self._akin(network, asked.demand.outputs)
-        return None, waiting
-
-    def _akin(self, network: Network, outputs: Collection[str]) -> frozenset[str]:
-        """The outputs that have something in common with `outputs` that is computed."""
-        return network.sharing({c for o in outputs for c in network.upstream(o) if network.producers.get(c)})
-
-    def _refuse_gone(self, network: Network) -> None:
-        """Answer commands about outputs that are gone: they were given by who knew another definition."""
-        for asked in list(self.commands):
-            for gone in [o for o in asked.demand.outputs if o not in network.outputs][:1]:
-                self.commands.failed(asked, unknown("output", gone, network.outputs, f"workflow {self._name!r}"))
-                self._changed = True
 
     def _looks_ahead(self, planning: Planning, state: State, now: Stamp, asked: Asked) -> bool:
         """Whether a bound breaks before a plan for it would be done, which is due too; asked once."""

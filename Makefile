@@ -46,7 +46,7 @@ docs: $(STAMP) ## the documentation as a site, in site/
 demo: $(STAMP) ## two weeks of search preprocessing on Spark and Delta, beside a batch job
 	@$(BIN)/python -m olston.examples.search_preprocessing
 
-bench: $(STAMP) ## olston beside its alternatives on Spark, 45 minutes (ARGS="--only search --pages 500000")
+bench: $(STAMP) ## olston beside its alternatives on Spark, an hour (ARGS="--only search --pages 500000")
 	$(BIN)/python tests/benchmarks/refresh.py $(ARGS)
 
 bench-age: $(STAMP) ## whether anything grows in 500 waves, a quarter of an hour

@@ -225,6 +225,7 @@ class Published:
         """Write the table without what changed, of a partitioned one only the partitions that are touched."""
         touched = alter.touched_partitions(session, path, delta)
         before = held if touched is None else held.where(touched)
+        # added up once, for the delta may be computed here, and is read several times
         changed = bag.apply(before, bag.net(delta.rows), small=delta.small, label=delta.label)
         if touched is None:
             self._overwrite(session, changed, path, made)

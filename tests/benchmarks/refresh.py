@@ -1,7 +1,7 @@
 """olston beside its alternatives, end to end on real Spark and Delta: the same waves, the same output, in one run.
 
-    python tests/benchmarks/refresh.py                           all scenarios at full size: 45 minutes or so
-    python tests/benchmarks/refresh.py --only search             one of them: half an hour, the others some minutes
+    python tests/benchmarks/refresh.py                           all scenarios at full size: an hour or so
+    python tests/benchmarks/refresh.py --only search             one of them: 35 minutes, the others ten
     python tests/benchmarks/refresh.py --only search --pages 500000
     python tests/benchmarks/refresh.py --quick --keep /tmp/r.json   small, to see that it works
     python tests/benchmarks/refresh.py --age                     500 small waves: does anything grow with age?

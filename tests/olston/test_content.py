@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olston.block import DELTA, MONOTONE, Kind
-from olston.content import LOOKED_UP, Anchor, Content, Part, runs
+from olston.content import Anchor, Content, Part, runs
 
 ANCHOR = Anchor("pages/anchors/a0", "a0", rows=10, bytes=100)
 
@@ -120,9 +120,3 @@ def test_a_content_survives_being_written_down(anchored: bool, parts: list[Part]
 def test_what_only_adds_rows_below_all_deletions_is_read_apart() -> None:
     assert [kept for _, kept in runs((P, Q, R, P, W, P))] == [(P, Q), (R, P), (W,), (P,)]
     assert [kept for _, kept in runs((P, Q, R), lambda part: part == P)] == [(P,), (Q, R)]
-
-
-def test_a_first_load_that_came_as_a_delta_is_not_looked_up_in_nothing() -> None:
-    load = Part("pages/deltas", "load", MONOTONE, rows=10**6, bytes=10**7, label="the first load")
-    as_delta, as_base = delta(load, R), Content(Anchor("pages/anchors/load", "load", rows=10**6, bytes=10**7), (R,))
-    assert as_base.overlay <= as_delta.overlay < as_base.overlay + LOOKED_UP

@@ -19,6 +19,9 @@ PART = 10_000
 """Rows that are read in the time it takes to open one more part."""
 LOOKED_UP = 500_000
 """Rows that are read in the time it takes to send changes around and to count what they touch, however few they are."""
+LITTLE, COUNTED = 200_000, 200_000
+"""Rows that one task reads as soon as several would, so that changes are not looked up in them, but all are counted;
+and rows that are read in the time that counting takes longer than reading, however few they are."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Content:
         """What reading it costs beyond reading its rows, in rows.
 
         Every part has to be opened. Parts that only add rows once are a union; a run of others is looked up in all
-        that lies below it.
+        that lies below it, or counted with it.
         """
         below = float(self.anchor.rows if self.anchor else 0)
         found = 0.0
@@ -147,7 +150,7 @@ class Content:
             rows = sum(p.rows for p in parts)
             found += PART * len(parts)
             if not all(p.monotone for p in parts):
-                found += LOOKED_UP + below + rows
+                found += _looking(below + rows)
             below += rows
         return found
 
@@ -189,5 +192,9 @@ def laid_over(base: Block, delta: Block) -> float:
     """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
     if delta.kind == MONOTONE:
         return base.overlay + PART
-    look = LOOKED_UP + base.rows
-    return base.overlay + PART + delta.rows + (0 if base.overlay >= look else look)
+    look = _looking(base.rows + delta.rows)
+    return base.overlay + PART + (delta.rows if base.overlay >= look - delta.rows else look)
+
+
+def _looking(rows: float) -> float:
+    return (COUNTED if rows <= LITTLE else LOOKED_UP) + rows

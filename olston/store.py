@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
-from olston.content import Anchor, Content, Part, runs
+from olston.content import LITTLE, Anchor, Content, Part, runs
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
 from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, quoted
 from olston.operators.operand import FEW, Operand
-from olston.operators.weak import Replace, WeakDelta
+from olston.operators.weak import Increment, Replace, WeakDelta
 from olston.operators.zeros import unsigned
 from olston.schema import Schemas, nullable, resolve
 
@@ -46,7 +46,7 @@ NOTED = 8
 NOTED_OF_BASE = 32
 """The same of an anchor; also how many files are read together: more of them Spark lists in a job."""
 MANY = 8
-"""A weak delta with a row for so many, or fewer, below it is not looked up in them: they are read as one."""
+"""Increments with a row for so many, or fewer, below them are not looked up in them: all are added up as one."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -126,14 +126,15 @@ class Store:
 
     def _base(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         rows, below = self._anchor(session, channel, content.anchor), 0
-        lying = content.anchor.rows if content.anchor else 0
+        lying = Content(content.anchor)
         arrivals, empty = ARRIVAL in rows.columns, content.anchor is None
 
         def adds(part: Part) -> bool:
             return part.monotone and (part.plain or not arrivals)
 
         for kind, parts in runs(content.parts, adds):
-            small = sum(p.bytes for p in parts) <= FEW
+            lying = Content(content.anchor, (*lying.parts, *parts))
+            little = _is_little(lying)
             if below > DEEP:
                 rows, below = rows.localCheckpoint(eager=False), 0
             below += not all(p.monotone for p in parts)
@@ -148,8 +149,12 @@ class Store:
                 label: str | Sequence[str] = parts[0].label
                 if len(parts) > 1:
                     label, changes = [p.label for p in parts], changes.withColumn(PART, _positions(parts))
-                rows = bag.apply(rows, changes.drop(BLOCK), small=small, label=label)
-            empty, lying = False, lying + sum(p.rows for p in parts)
+                changes = changes.drop(BLOCK)
+                if little:
+                    rows = bag.plus(rows, changes, label=label, little=True)
+                else:
+                    rows = bag.apply(rows, changes, small=sum(p.bytes for p in parts) <= FEW, label=label)
+            empty = False
         return rows
 
     def _anchor(self, session: SparkSession, channel: str, anchor: Anchor | None) -> DataFrame:
@@ -165,15 +170,18 @@ class Store:
         return rows
 
     def _with_weak(
-        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], lying: int
+        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], lying: Content
     ) -> DataFrame:
-        """With weak parts on top of `lying` rows."""
+        """With weak parts on top; `lying` is all of it."""
         weak = self.weak(channel, kind)
         label = "; ".join(p.label for p in parts[-3:])
+        over, little = sum(p.rows for p in parts), _is_little(lying)
+        if isinstance(weak, Increment) and (little or MANY * over > lying.rows - over):
+            pieces = bag.union(rows, self._parts(session, channel, parts).drop(BLOCK))
+            return weak.added_up(pieces.coalesce(1) if little else pieces, label)
         chained = self._chained(session, channel, weak, parts)
         if chained is not None:
-            many = MANY * sum(p.rows for p in parts) > lying
-            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label, many))
+            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label))
         for i, part in enumerate(parts):  # acts as one on a base only
             below = rows.localCheckpoint(eager=False) if i else rows
             rows = weak.applied(below, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))
@@ -364,6 +372,10 @@ def _spelt_alike(names: Iterable[str]) -> list[str]:
 def _positions(parts: Sequence[Part]) -> Column:
     """Where among `parts` a row belongs."""
     return _lookup({p.attempt: i for i, p in enumerate(parts)})
+
+
+def _is_little(content: Content) -> bool:
+    return content.rows <= LITTLE and content.bytes <= FEW
 
 
 def _place(part: Part) -> tuple[str, bool]:

@@ -112,7 +112,7 @@ class TouchedGroupsAggregate:
         if delta.monotone:
             new = bag.union(touched, delta.added())
         elif by:
-            new = bag.plus(touched, delta.rows, delta.label)
+            new = bag.plus(touched, delta.rows, label=delta.label)
         else:  # all rows are touched; to scan them twice is cheaper than to shuffle them
             new = bag.apply(touched, delta.rows, small=delta.small, label=delta.label)
         made = self.groups.of(new).withColumn(DELETED, F.lit(False))

@@ -80,24 +80,26 @@ def turned(both: DataFrame) -> DataFrame:
     return marked.where(_matters(both)).select(*map(col, _ordered(both)))
 
 
-def plus(rows: DataFrame, delta: DataFrame, label: str) -> DataFrame:
-    """`rows ⊎ delta` where all of `rows` may be shuffled: counted exactly, and an error if a count is below 0."""
-    return copies(_checked(_summed(union(weigh(rows), delta)), label).where(f"{WEIGHT} <> 0"))
+def plus(rows: DataFrame, delta: DataFrame, *, label: str | Sequence[str], little: bool = False) -> DataFrame:
+    """`rows ⊎ delta`, with all of `rows` counted, in one task if they are `little`.
 
-
-def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Sequence[str]) -> DataFrame:
-    """`c^{ΔB}`: the base with the changes of a strong delta.
-
-    Rows that the delta does not touch pass without a shuffle if it is `small`. The touched ones are counted
-    exactly: deleting what is not there is an error that says which delta (`label`) tried. The rows of a chain say in
+    Deleting what is not there is an error that says which delta (`label`) tried. The rows of a chain say in
     `__part` which part they are of; each part has a label, and the error says the first that went too far.
     """
     changes = delta if isinstance(label, str) else _with_steps(delta)
+    pieces = weigh(rows).unionByName(changes, allowMissingColumns=True)
+    counted = _checked(_summed(pieces.coalesce(1) if little else pieces), label)
+    return copies(counted.where(f"{WEIGHT} <> 0").drop(_STEPS))
+
+
+def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Sequence[str]) -> DataFrame:
+    """`c^{ΔB}`: the base with the changes of a strong delta, with errors as `plus` has them.
+
+    Rows that the delta does not touch pass without a shuffle if it is `small`.
+    """
     columns = identity(base)
-    touched = weigh(semi(base, delta, columns, small))
-    untouched = anti(base, delta, columns, small)
-    counted = _checked(_summed(touched.unionByName(changes, allowMissingColumns=True)), label)
-    return union(untouched, copies(counted.where(f"{WEIGHT} <> 0").drop(_STEPS)))
+    touched, untouched = semi(base, delta, columns, small), anti(base, delta, columns, small)
+    return union(untouched, plus(touched, delta, label=label))
 
 
 def signed_copies(delta: DataFrame) -> DataFrame:

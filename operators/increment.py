@@ -34,18 +34,19 @@ def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> D
     return added.select(*[_shown(c, amounts, label=label) if c in shown else col(c) for c in rows.columns])
 
 
-def apply(
-    base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str, many: bool = False
-) -> DataFrame:
+def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
     """`c^{δB}`: the groups given with their amounts added; new ones are created, those left without rows retire.
 
-    Groups that are not given pass without a shuffle, unless there are so `many` that looking them up costs more.
+    Groups that are not given pass without a shuffle.
     """
-    if many:
-        return _living(total(bag.union(base, weak), key, label=label), key)
     of = key_columns(key, base.columns)
     touched = semi(base, weak, of, small)
-    return bag.union(anti(base, weak, of, small), _living(total(bag.union(touched, weak), key, label=label), key))
+    return bag.union(anti(base, weak, of, small), added_up(bag.union(touched, weak), key, label=label))
+
+
+def added_up(pieces: DataFrame, key: Sequence[str], *, label: str) -> DataFrame:
+    """`c^{δB}` with all groups added up, from the rows of the base and of the increments to it, side by side."""
+    return _living(total(pieces, key, label=label), key)
 
 
 def strengthen(

@@ -21,14 +21,13 @@ class Operand:
     """Rows of a base, or of a delta with `_weight`, or in the form of a weak representation.
 
     `size` is the recorded number of bytes, or the expected one while nothing is recorded; `label` is how
-    errors call the block. Of a weak delta, `many`: it has so many rows that what it lies on is best read as a whole.
+    errors call the block.
     """
 
     rows: DataFrame
     kind: Kind = BASE
     size: float = inf
     label: str = ""
-    many: bool = False
 
     @property
     def small(self) -> bool:

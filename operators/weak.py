@@ -183,7 +183,11 @@ class Increment(WeakDelta):
         return increments.weaken(bag.difference(old, new), self.key)
 
     def applied(self, base: DataFrame, weak: Operand) -> DataFrame:
-        return increments.apply(base, weak.rows, self.key, small=weak.small, label=weak.label, many=weak.many)
+        return increments.apply(base, weak.rows, self.key, small=weak.small, label=weak.label)
+
+    def added_up(self, pieces: DataFrame, label: str) -> DataFrame:
+        """`c^{δB}` of the rows of a base and of increments to it, any number of them, side by side."""
+        return increments.added_up(pieces, self.key, label=label)
 
     def strengthened(self, base: DataFrame, weak: Operand, *, among: str = "") -> DataFrame:
         """With `among`, the rows of `base` have increments among them, called so, that are not added up yet."""

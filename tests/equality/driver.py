@@ -156,8 +156,9 @@ def shuffling(laboratory: Laboratory) -> Iterator[None]:
 
 @contextmanager
 def either(random: Random) -> Iterator[None]:
-    """Within, weak deltas are looked up in what they lie on, or all is read as one, however many rows they have."""
-    with mock.patch("olston.store.MANY", random.choice([0, 10**9])):
+    """Within, changes are looked up in what they lie on, or all is read as one, by one task or several."""
+    many, little = random.choice([(0, 0), (10**9, 0), (0, 10**9)])
+    with mock.patch("olston.store.MANY", many), mock.patch("olston.store.LITTLE", little):
         yield
 
 

@@ -14,7 +14,7 @@ import olston as ol
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.catalog import Catalog
 from olston.catalog.records import StepRecord
-from olston.content import LOOKED_UP, PART, Anchor, Content, Part, laid_over
+from olston.content import COUNTED, LOOKED_UP, PART, Anchor, Content, Part, laid_over
 from olston.engine import Engine
 from olston.learning import Learning
 from olston.operators.estimate import Work
@@ -172,14 +172,16 @@ def test_an_overlay_of_new_rows_costs_the_opening_and_one_of_changes_a_look_at_a
     assert two.content.overlay == 2 * PART + LOOKED_UP + 10**6 + 30, (
         "changes that follow changes are looked up together"
     )
+    assert base(1000, part(DELTA, 10)).content.overlay == PART + COUNTED + 1010
 
 
 def test_a_plan_expects_the_overlay_that_applying_leads_to() -> None:
     for kinds in ([MONOTONE], [DELTA], [MONOTONE, DELTA], [DELTA, DELTA]):
         parts = [part(k, 100, f"d{i}") for i, k in enumerate(kinds)]
-        stored = base(10**6, *parts[:-1])
-        delta = Block("rows", kinds[-1], Provenance.at(2), Provenance.at(1), 100)
-        assert laid_over(stored.block, delta) == pytest.approx(base(10**6, *parts).content.overlay, rel=0.01)
+        for rows in (10**4, 10**6):
+            stored = base(rows, *parts[:-1])
+            delta = Block("rows", kinds[-1], Provenance.at(2), Provenance.at(1), 100)
+            assert laid_over(stored.block, delta) == pytest.approx(base(rows, *parts).content.overlay, rel=0.01)
 
 
 def test_making_an_increment_strong_costs_nothing_for_what_lies_over_the_base() -> None:

@@ -15,7 +15,7 @@ import olston as ol
 from olston import filesystem, table
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block
-from olston.content import Content
+from olston.content import LITTLE, Content
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag as bags
 from olston.provenance import Provenance
@@ -31,7 +31,9 @@ T = Provenance.at
 
 def workflow() -> ol.Workflow:
     wf = ol.Workflow("w")
-    wf.source("pages", "url string, size int").map("copy", lambda df: df)
+    pages = wf.source("pages", "url string, size int")
+    pages.map("copy", lambda df: df)
+    pages.aggregate("counts", by="url", n=ol.count())
     wf.source("keyed", "url string, size int", key="url")
     wf.source("fetched", "url string, size int").extract("newest", lambda df: df, key="url")
     return wf
@@ -109,6 +111,12 @@ def test_an_empty_block_is_a_block(lake: Lake, base: Stored) -> None:
     assert lake.rows(lake.apply(emptied, lake.arrive("pages", [("x", 1)], 3, 2))) == bag(("x", 1))
 
 
+@pytest.fixture(params=[0, LITTLE], ids=["looked up", "counted as one"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to read a base through changes."""
+    monkeypatch.setattr("olston.store.LITTLE", request.param)
+
+
 @pytest.fixture(scope="module")
 def many(lake: Lake, base: Stored) -> tuple[list[Stored], list[Rows]]:
     """30 Δ⁺ and 3 Δ between them on top of a base, and what there should be after each."""
@@ -128,11 +136,32 @@ def many(lake: Lake, base: Stored) -> tuple[list[Stored], list[Rows]]:
     return held, expected
 
 
+@pytest.mark.usefixtures("either")
 def test_an_overlay_of_many_parts_is_read_in_one_go(lake: Lake, many: tuple[list[Stored], list[Rows]]) -> None:
     held, expected = many
     assert len(held[-1].content.parts) == 33
     for i in (3, 11, 33):
         assert lake.rows(held[i]) == expected[i]
+
+
+def test_few_rows_are_read_through_changes_by_one_task_without_a_shuffle(
+    lake: Lake, many: tuple[list[Stored], list[Rows]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, counts = many[0][-1], lake.run("counts.batch", [many[0][0]], T(1))
+    (more,) = lake.deltas("pages", {("a", 1): 1, ("n", 1): 1})
+    raised = Stored(counts.block, counts.content.then(lake.run("counts.increment", [more], T(2), T(1)).content))
+
+    def shuffles(stored: Stored) -> bool:
+        rows = lake.store.read(lake.session, stored.block.channel, BASE, stored.content)
+        assert rows.collect()
+        return "Exchange" in rows._jdf.queryExecution().executedPlan().toString()
+
+    assert (shuffles(held), shuffles(raised)) == (False, False)
+    monkeypatch.setattr("olston.store.LITTLE", held.content.rows - 1)
+    assert shuffles(held)
+    monkeypatch.setattr("olston.store.LITTLE", LITTLE)
+    monkeypatch.setattr("olston.store.FEW", held.content.bytes - 1)
+    assert shuffles(held), "few rows, but long ones"
 
 
 def test_a_folded_base_has_the_same_rows_and_no_overlay(lake: Lake, many: tuple[list[Stored], list[Rows]]) -> None:
@@ -193,6 +222,7 @@ CULPRITS: list[tuple[list[dict[tuple[Any, ...], int]], int, str]] = [
 ]
 
 
+@pytest.mark.usefixtures("either")
 def test_deleting_what_is_not_there_is_an_error_of_the_delta_that_did(lake: Lake) -> None:
     every = iter(lake.deltas("pages", *(delta for deltas, _, _ in CULPRITS for delta in deltas)))
     for deltas, culprit, row in CULPRITS:
@@ -222,6 +252,7 @@ def test_rows_by_key_are_superseded_in_the_order_of_the_blocks(lake: Lake) -> No
     assert lake.rows(lake.apply(start, first, then, added, last)) == expected + bag(("d", 7))
 
 
+@pytest.mark.usefixtures("either")
 def test_changes_of_different_kinds_lie_on_each_other_as_deep_as_they_come(lake: Lake) -> None:
     """Each reads what lies below it twice, so many of them must not be read in one go."""
     start = lake.arrive("keyed", [("a", 1), ("b", 2)], 1, kind="base")

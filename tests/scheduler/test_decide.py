@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from olston.block import BASE, DELTA, Block
-from olston.content import LOOKED_UP, PART
+from olston.content import COUNTED, PART
 from olston.scheduler.decide import Decision, decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.problem import Problem
@@ -217,8 +217,8 @@ def overlaid(per_overlay: float, *, read: float = 0.0) -> Problem:
     return problem(7, {"a": [0, 5]}, *parts)
 
 
-OVERLAY = LOOKED_UP + PART + 2
-"""What reading the c of `overlaid` costs beyond its rows: changes of one row are looked up in one row."""
+OVERLAY = COUNTED + PART + 2
+"""What reading the c of `overlaid` costs beyond its rows: a row that changes is counted with one row."""
 
 
 @pytest.mark.parametrize("replan", [True, False])

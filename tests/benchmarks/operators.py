@@ -25,8 +25,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import olston as ol
@@ -35,7 +33,7 @@ from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.content import Content
 from olston.fuse import step_of, unwritten
-from olston.operators.estimate import UNKNOWN
+from olston.operators.estimate import UNKNOWN, Statistics
 from olston.operators.operator import Operator
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
@@ -43,10 +41,10 @@ from olston.scheduler.plan import Invocation
 from olston.step import Step, Stored, linked, rows, run
 from olston.store import Store
 from tests.benchmarks.deliveries import publishing
+from tests.benchmarks.priors import priors, write_priors
 
 T = Provenance.at
 ROOT = str(Path(__file__).parents[2])
-PRIORS = Path(ROOT, "scheduler", "priors.toml")
 OWN_LIMIT = 0.050
 ENOUGH = 15.0
 """Seconds after which a variant is not measured once more."""
@@ -74,6 +72,19 @@ def workflow() -> ol.Workflow:
     events.union("united", more)
     wf.batch("top", [events], lambda df: df.orderBy(F.desc("v"), "id").limit(100))
     return wf
+
+
+def keys_of(base: int) -> int:
+    return max(10, base // 10)
+
+
+def statistics(widget: str, base: int) -> Statistics:
+    """What an engine would have learned of the widget."""
+    keys = float(keys_of(base))
+    if widget in ("fused", "joined", "left"):
+        return Statistics(keys=keys)
+    groups = {"newest": keys, "counts": keys, "means": keys, "least": keys, "sums": keys, "distinct": 100 * keys}
+    return Statistics(groups=groups[widget]) if widget in groups else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ class Bench:
             seconds.append(time.perf_counter() - started)
         print(f"    {name:<36}{base:>12,}{delta or '':>12}{median(seconds):>9.2f}", flush=True)
         own = _own(lambda: run(self.store, self.session, step, new_attempt())) if base <= 10**5 else 0.0
-        work = step.operator.estimate([o.block for o in operands], UNKNOWN)
+        work = step.operator.estimate([o.block for o in operands], statistics(name.partition(".")[0], base))
         written = float(sum(m.block.rows for m in made))
         self.measured.append(
             Measured(name, base, delta, median(seconds), own, (work.base, work.delta, work.shuffled, written))
@@ -148,7 +159,7 @@ class Sources:
 
     def __init__(self, bench: Bench, base: int) -> None:
         self.bench, self.base = bench, base
-        self.keys = max(10, base // 10)
+        self.keys = keys_of(base)
         session, store = bench.session, bench.store
         self.events = self._base("events", events(session, 0, base, self.keys))
         self.more = self._base("more", events(session, base, base // 10, self.keys))
@@ -300,38 +311,6 @@ def report(bench: Bench) -> None:
         bench.broken.append(f"olston's own time in a step is {1000 * most:.0f} ms")
 
 
-def priors(bench: Bench) -> dict[str, float]:
-    """Rates that explain the seconds measured, none below 0, by relative error."""
-    names = ("start", "base", "delta", "shuffled", "written")
-    work = np.array([(1.0, *m.work) for m in bench.measured])
-    seconds = np.array([m.seconds for m in bench.measured])
-    scaled, target = work / seconds[:, None], np.ones(len(seconds))
-    active = list(range(len(names)))
-    while True:
-        solved, *_ = np.linalg.lstsq(scaled[:, active], target, rcond=None)
-        if (solved >= 0).all():
-            break
-        active.pop(int(np.argmin(solved)))
-    rates = dict.fromkeys(names, 0.0) | {names[i]: float(v) for i, v in zip(active, solved, strict=True)}
-    rates["overlay"] = median(bench.looked_up)
-    off = np.median(np.abs(scaled[:, active] @ solved - 1))
-    print(
-        "\npriors, in seconds: "
-        + ", ".join(f"{n} {v:.3g}" for n, v in rates.items())
-        + f"; off by {off:.0%} in the median"
-    )
-    return rates
-
-
-def write_priors(rates: dict[str, float]) -> None:
-    lines = [
-        "# Seconds to start a step and per row of each kind of work, on a warm local session of two cores.",
-        "# Made by `python tests/benchmarks/operators.py --write-priors`.",
-        "",
-    ]
-    PRIORS.write_text("\n".join(lines + [f"{name} = {value:.3g}" for name, value in rates.items()]) + "\n")
-
-
 def _read(bench: Bench, content: Content) -> float:
     return _timed(lambda: _noop(bench.store.read(bench.session, "events", BASE, content)))
 
@@ -390,7 +369,7 @@ def main() -> int:
         overlays(bench, sources, deltas)
         publishing(session, home, [10**5, 10**6], min(deltas) * 10, options.repeat)
         fusing(bench, sources, min(deltas) * 10)
-        rates = priors(bench)
+        rates = priors([(m.seconds, m.work) for m in bench.measured], bench.looked_up)
         if options.write_priors:
             write_priors(rates)
     finally:

@@ -109,14 +109,28 @@ def _finished(sums: DataFrame, name: str, aggregation: Aggregation) -> Column:
     if aggregation.function == "avg":
         if integers:
             return F.when(n > 0, total.cast("double") / n)
-        digits = DecimalType(kind.precision - _SUMMED + 4, kind.scale + 4)
-        return F.when(n > 0, (total / n.cast("decimal(20,0)")).cast(digits))
+        return F.when(n > 0, _quotient(total, n.cast("decimal(20,0)"), kind.precision - _SUMMED + 4, kind.scale + 4))
     # (n·Σx² − (Σx)²) / n(n−1), in whole numbers as far as differences go: in doubles, close values far from zero cancel
     unit = 10**kind.scale
     s, q = _whole(total, unit), _whole(col(SQUARES + name), unit * unit)
     spread = (n.cast("decimal(20,0)") * q - s * s).cast("double")
     variance = F.when(n > 1, spread / n / (n - 1) / float(unit * unit))
     return variance if aggregation.function == "var" else F.sqrt(variance)
+
+
+def _quotient(total: Column, n: Column, precision: int, scale: int) -> Column:
+    """`total / n` to `scale` digits, half up: in whole numbers, since Spark would round it twice."""
+    from pyspark.sql import functions as F
+
+    whole = _whole(total, 10**scale)
+    rest = whole % n
+    nearest = (whole - rest) / n + F.when(2 * F.abs(rest) >= n, F.signum(rest)).otherwise(0).cast("decimal(1,0)")
+    found, left = nearest.cast(f"decimal({precision},0)"), scale
+    while left:  # by steps that lose no digits
+        step = min(left, 11)
+        left -= step
+        found = (found * F.lit(Decimal(1).scaleb(-step))).cast(f"decimal({precision},{scale - left})")
+    return found
 
 
 def _whole(value: Column, unit: int) -> Column:

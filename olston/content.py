@@ -13,15 +13,17 @@ from itertools import groupby, takewhile
 from typing import Any
 
 from olston.block import DELTA, MONOTONE, Block, Kind, is_strong
+from olston.operators.operand import FEW
 from olston.provenance import Stamp
 
 PART = 10_000
 """Rows that are read in the time it takes to open one more part."""
 LOOKED_UP = 500_000
 """Rows that are read in the time it takes to send changes around and to count what they touch, however few they are."""
-LITTLE, COUNTED = 200_000, 200_000
-"""Rows that one task reads as soon as several would, so that changes are not looked up in them, but all are counted;
-and rows that are read in the time that counting takes longer than reading, however few they are."""
+LITTLE = 100_000
+"""Rows that one task reads as soon as several would: changes are not looked up in so few, all are counted instead."""
+COUNTED = 200_000
+"""Rows that are read in the time that counting takes longer than reading, however few they are."""
 
 
 @dataclass(frozen=True)
@@ -144,15 +146,24 @@ class Content:
         Every part has to be opened. Parts that only add rows once are a union; a run of others is looked up in all
         that lies below it, or counted with it.
         """
-        below = float(self.anchor.rows if self.anchor else 0)
-        found = 0.0
+        lying, found = Content(self.anchor), 0.0
         for _, parts in runs(self.parts):
-            rows = sum(p.rows for p in parts)
+            lying = Content(self.anchor, (*lying.parts, *parts))
             found += PART * len(parts)
             if not all(p.monotone for p in parts):
-                found += _looking(below + rows)
-            below += rows
+                found += _looking(lying.rows, lying.little)
         return found
+
+    @property
+    def little(self) -> bool:
+        """Whether one task reads it as soon as several would."""
+        return self.rows <= LITTLE and self.bytes <= FEW
+
+    @property
+    def label(self) -> str:
+        """What errors call all of its parts."""
+        first, last = (self.parts[i].label if self.parts else "" for i in (0, -1))
+        return "; ".join(p.label for p in self.parts) if len(self.parts) < 4 else f"one of those from {first} to {last}"
 
     @property
     def root(self) -> str:
@@ -192,9 +203,10 @@ def laid_over(base: Block, delta: Block) -> float:
     """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
     if delta.kind == MONOTONE:
         return base.overlay + PART
-    look = _looking(base.rows + delta.rows)
+    rows = base.rows + delta.rows
+    look = _looking(rows, rows <= LITTLE)
     return base.overlay + PART + (delta.rows if base.overlay >= look - delta.rows else look)
 
 
-def _looking(rows: float) -> float:
-    return (COUNTED if rows <= LITTLE else LOOKED_UP) + rows
+def _looking(rows: float, little: bool) -> float:
+    return (COUNTED if little else LOOKED_UP) + rows

@@ -111,9 +111,8 @@ def _strengthened(
         return bag.difference(*[store.read(session, channel, BASE, content) for content in both])
     if isinstance(representation, Increment) and base.parts and {p.kind for p in base.parts} == {representation.kind}:
         # of what lies over the base, only the groups of this delta have to be added up
-        over = "; ".join(p.label for p in base.parts[-3:])
         changes = store.operand(session, channel, weak.block.kind, weak.content)
-        return representation.strengthened(store.pieces(session, channel, base), changes, among=over)
+        return representation.strengthened(store.pieces(session, channel, base), changes, among=base.label)
     return None
 
 

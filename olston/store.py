@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
-from olston.content import LITTLE, Anchor, Content, Part, runs
+from olston.content import Anchor, Content, Part, runs
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
@@ -91,7 +91,7 @@ class Store:
         """A block as operators read it, with all that was recorded of it."""
         rows = self.read(session, channel, kind, content)
         known = MONOTONE if kind == DELTA and content.monotone else kind
-        return Operand(rows, known, content.bytes, "; ".join(p.label for p in content.parts[-3:]))
+        return Operand(rows, known, content.bytes, content.label)
 
     def pieces(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         """The rows of a base and of all that lies over it, which has the columns of the channel, side by side."""
@@ -134,7 +134,6 @@ class Store:
 
         for kind, parts in runs(content.parts, adds):
             lying = Content(content.anchor, (*lying.parts, *parts))
-            little = _is_little(lying)
             if below > DEEP:
                 rows, below = rows.localCheckpoint(eager=False), 0
             below += not all(p.monotone for p in parts)
@@ -150,7 +149,7 @@ class Store:
                 if len(parts) > 1:
                     label, changes = [p.label for p in parts], changes.withColumn(PART, _positions(parts))
                 changes = changes.drop(BLOCK)
-                if little:
+                if lying.little:
                     rows = bag.plus(rows, changes, label=label, little=True)
                 else:
                     rows = bag.apply(rows, changes, small=sum(p.bytes for p in parts) <= FEW, label=label)
@@ -174,14 +173,13 @@ class Store:
     ) -> DataFrame:
         """With weak parts on top; `lying` is all of it."""
         weak = self.weak(channel, kind)
-        label = "; ".join(p.label for p in parts[-3:])
-        over, little = sum(p.rows for p in parts), _is_little(lying)
-        if isinstance(weak, Increment) and (little or MANY * over > lying.rows - over):
+        over = Content(None, tuple(parts))
+        if isinstance(weak, Increment) and (lying.little or MANY * over.rows > lying.rows - over.rows):
             pieces = bag.union(rows, self._parts(session, channel, parts).drop(BLOCK))
-            return weak.added_up(pieces.coalesce(1) if little else pieces, label)
+            return weak.added_up(pieces.coalesce(1) if lying.little else pieces, over.label)
         chained = self._chained(session, channel, weak, parts)
         if chained is not None:
-            return weak.applied(rows, Operand(chained, kind, sum(p.bytes for p in parts), label))
+            return weak.applied(rows, Operand(chained, kind, over.bytes, over.label))
         for i, part in enumerate(parts):  # acts as one on a base only
             below = rows.localCheckpoint(eager=False) if i else rows
             rows = weak.applied(below, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))
@@ -372,10 +370,6 @@ def _spelt_alike(names: Iterable[str]) -> list[str]:
 def _positions(parts: Sequence[Part]) -> Column:
     """Where among `parts` a row belongs."""
     return _lookup({p.attempt: i for i, p in enumerate(parts)})
-
-
-def _is_little(content: Content) -> bool:
-    return content.rows <= LITTLE and content.bytes <= FEW
 
 
 def _place(part: Part) -> tuple[str, bool]:

@@ -15,8 +15,8 @@ from olston.operators.columns import ARRIVAL, BLOCK, PART, PREFIX, WEIGHT, anti,
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_STEPS = f"{PREFIX}steps"
-"""Which parts of a chain changed a row, and by how much."""
+_STEP = f"{PREFIX}step_"
+"""Prefix of by how much each part of a chain changed a row."""
 
 MISSING = "DELETES_WHAT_IS_NOT_THERE"
 """The code of the error that a reader gets when a delta deletes a row that its base does not have."""
@@ -24,7 +24,7 @@ MISSING = "DELETES_WHAT_IS_NOT_THERE"
 
 def identity(rows: DataFrame) -> list[str]:
     """The columns by which rows are equal."""
-    return [c for c in rows.columns if c not in (WEIGHT, ARRIVAL, BLOCK, PART, _STEPS)]
+    return [c for c in rows.columns if c not in (WEIGHT, ARRIVAL, BLOCK, PART) and not c.startswith(_STEP)]
 
 
 def weigh(rows: DataFrame, weight: int = 1) -> DataFrame:
@@ -86,10 +86,10 @@ def plus(rows: DataFrame, delta: DataFrame, *, label: str | Sequence[str], littl
     Deleting what is not there is an error that says which delta (`label`) tried. The rows of a chain say in
     `__part` which part they are of; each part has a label, and the error says the first that went too far.
     """
-    changes = delta if isinstance(label, str) else _with_steps(delta)
+    changes = delta if isinstance(label, str) else _with_steps(delta, len(label))
     pieces = weigh(rows).unionByName(changes, allowMissingColumns=True)
     counted = _checked(_summed(pieces.coalesce(1) if little else pieces), label)
-    return copies(counted.where(f"{WEIGHT} <> 0").drop(_STEPS))
+    return copies(counted.where(f"{WEIGHT} <> 0").drop(*_steps(counted)))
 
 
 def apply(base: DataFrame, delta: DataFrame, *, small: bool, label: str | Sequence[str]) -> DataFrame:
@@ -115,7 +115,7 @@ def signed_copies(delta: DataFrame) -> DataFrame:
 def _summed(delta: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
-    sums = {WEIGHT: f"sum({WEIGHT})", ARRIVAL: f"max({ARRIVAL})", _STEPS: f"flatten(collect_list({_STEPS}))"}
+    sums = {WEIGHT: f"sum({WEIGHT})", ARRIVAL: f"max({ARRIVAL})"} | {c: f"sum({c})" for c in _steps(delta)}
     made = [F.expr(f"{made} AS {name}") for name, made in sums.items() if name in delta.columns]
     return delta.groupBy(*map(quoted, identity(delta))).agg(*made).selectExpr(*map(quoted, _ordered(delta)))
 
@@ -126,14 +126,15 @@ def _matters(delta: DataFrame) -> str:
 
 
 def _ordered(delta: DataFrame) -> Sequence[str]:
-    return [*identity(delta), *(c for c in (ARRIVAL, _STEPS, WEIGHT) if c in delta.columns)]
+    return [*identity(delta), *_steps(delta), *(c for c in (ARRIVAL, WEIGHT) if c in delta.columns)]
 
 
-def _with_steps(chain: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
+def _steps(rows: DataFrame) -> list[str]:
+    return [c for c in rows.columns if c.startswith(_STEP)]
 
-    steps = F.expr(f"array(struct({PART} AS part, {WEIGHT} AS weight))")
-    return chain.withColumn(_STEPS, steps).drop(PART)
+
+def _with_steps(chain: DataFrame, parts: int) -> DataFrame:
+    return chain.selectExpr("*", *[f"IF({PART} = {i}, {WEIGHT}, 0L) AS {_STEP}{i}" for i in range(parts)]).drop(PART)
 
 
 def _checked(counted: DataFrame, label: str | Sequence[str]) -> DataFrame:
@@ -153,9 +154,9 @@ def _failing(labels: Sequence[str]) -> Column:
     """Of a row that ends below 0, the label of the first part of the chain after which it is below 0."""
     from pyspark.sql import functions as F
 
-    steps, after = f"array_sort({_STEPS})", "state.rows + step.weight"
-    had = f"{WEIGHT} - aggregate({steps}, 0L, (total, step) -> total + step.weight)"
-    follow = f"struct({after} AS rows, coalesce(state.part, CASE WHEN {after} < 0 THEN step.part END) AS part)"
-    start = f"struct({had} AS rows, CAST(NULL AS INT) AS part)"
-    first = F.expr(f"1 + aggregate({steps}, {start}, (state, step) -> {follow}, state -> state.part)")
-    return F.element_at(F.array(*map(F.lit, labels)), first)
+    *earlier, last = labels
+    found = F.lit(last)
+    for i in reversed(range(len(earlier))):
+        after = f"{WEIGHT} - ({' + '.join(f'{_STEP}{j}' for j in range(i + 1, len(labels)))})"
+        found = F.when(F.expr(f"{after} < 0"), F.lit(earlier[i])).otherwise(found)
+    return found

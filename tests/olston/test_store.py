@@ -114,7 +114,7 @@ def test_an_empty_block_is_a_block(lake: Lake, base: Stored) -> None:
 @pytest.fixture(params=[0, LITTLE], ids=["looked up", "counted as one"])
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to read a base through changes."""
-    monkeypatch.setattr("olston.store.LITTLE", request.param)
+    monkeypatch.setattr("olston.content.LITTLE", request.param)
 
 
 @pytest.fixture(scope="module")
@@ -157,10 +157,10 @@ def test_few_rows_are_read_through_changes_by_one_task_without_a_shuffle(
         return "Exchange" in rows._jdf.queryExecution().executedPlan().toString()
 
     assert (shuffles(held), shuffles(raised)) == (False, False)
-    monkeypatch.setattr("olston.store.LITTLE", held.content.rows - 1)
+    monkeypatch.setattr("olston.content.LITTLE", held.content.rows - 1)
     assert shuffles(held)
-    monkeypatch.setattr("olston.store.LITTLE", LITTLE)
-    monkeypatch.setattr("olston.store.FEW", held.content.bytes - 1)
+    monkeypatch.setattr("olston.content.LITTLE", LITTLE)
+    monkeypatch.setattr("olston.content.FEW", held.content.bytes - 1)
     assert shuffles(held), "few rows, but long ones"
 
 

@@ -17,7 +17,8 @@ TASKS = 4
 class Work:
     """Rows read from bases and from deltas, rows shuffled, and rows written to each result.
 
-    `overlay` is what reading bases with an overlay costs beyond that, in rows; see `olston.content`.
+    `overlay` is what reading bases with an overlay costs beyond that, in rows; see `olston.content`. `starts` is how
+    many times as long as a plain step it takes to start, however few the rows are.
     """
 
     base: float = 0.0
@@ -25,6 +26,7 @@ class Work:
     shuffled: float = 0.0
     written: tuple[float, ...] = (0.0,)
     overlay: float = 0.0
+    starts: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

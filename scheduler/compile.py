@@ -12,7 +12,7 @@ from olston.operators.operator import Operator
 from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, WeakDelta
 from olston.scheduler.cost import CostModel
 from olston.scheduler.network import Network, Output, Recompute, Variant
-from olston.scheduler.price import FREE, Priced
+from olston.scheduler.price import Priced
 from olston.scheduler.ways import DeliveryPriced
 from olston.widgets.union import Union
 from olston.widgets.widget import Policy, Widget
@@ -58,7 +58,7 @@ def _variants(widget: Widget, model: CostModel, drifting: Collection[str]) -> It
                 operator.signature,
                 operation.inputs,
                 operation.outputs,
-                Priced(name, operator, model.rates(name, operator.name), model.of(name)),
+                Priced(name, operator, model),
                 recompute=recompute,
                 operator=operator,
             )
@@ -81,17 +81,15 @@ def _conversions(
     workflow: Workflow, channel: Channel, representations: Sequence[WeakDelta], read: set[Kind], model: CostModel
 ) -> Iterator[Variant]:
     widget, name = channel.widget or channel.name, channel.name
-    statistics = model.of(name)
 
     def converter(operator: Operator, listed: bool = True, free: bool = False) -> Variant:
-        rates = FREE if free else model.rates(name, operator.name, converter=True)
         return Variant(
             f"{name}.{operator.name}",
             widget,
             operator.signature,
             (name,),
             (name,),
-            Priced(name, operator, rates, statistics, converter=True),
+            Priced(name, operator, model, converter=True, free=free),
             listed=listed,
             lays_over=model.overlays and isinstance(operator, convert.Apply | convert.ApplyWeak),
             operator=operator,

@@ -29,7 +29,7 @@ class Rates:
 
     def cost(self, work: Work) -> float:
         return (
-            self.start
+            self.start * work.starts
             + self.base * work.base
             + self.delta * work.delta
             + self.shuffled * work.shuffled
@@ -38,7 +38,11 @@ class Rates:
         )
 
 
-PRIORS = Rates(**tomllib.loads((Path(__file__).parent / "priors.toml").read_text(encoding="utf-8")))
+_MEASURED = tomllib.loads((Path(__file__).parent / "priors.toml").read_text(encoding="utf-8"))
+STARTS: Mapping[str, float] = _MEASURED.pop("starts")
+"""How many times as long as others each kind of operator takes to start, and each way to deliver: a look at the table
+comes before a MERGE, which itself runs two jobs; a rewrite reads the table twice."""
+PRIORS = Rates(**_MEASURED)
 """Seconds on a warm local session; `priors.toml` says where they come from."""
 
 
@@ -51,6 +55,8 @@ class CostModel:
     """(widget or "*", variant or "*") → the rates that differ from the default."""
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     delivery: Rates = field(default_factory=lambda: Rates(0.0, 0.0, 0.0, 0.0, 0.0))
+    starts: Mapping[str, float] = field(default_factory=dict)
+    """By kind of operator, and way to deliver, how many times as long as others it takes to start."""
     overlays: bool = False
     """Whether applying a delta to a base is a matter of the catalog, which costs nothing."""
 
@@ -65,10 +71,14 @@ class CostModel:
 
     def delivering(self, output: str, way: str) -> Rates:
         """The rates of handing a block to the consumer of `output` in a certain way."""
-        return replace(several(self.delivery, way), **self.variants.get((delivery_to(output), way), {}))
+        return replace(self.delivery, **self.variants.get((delivery_to(output), way), {}))
 
     def of(self, widget: str) -> Statistics:
         return self.statistics.get(widget, UNKNOWN)
+
+    def starting(self, kind: str) -> float:
+        """How many times as long as others a kind of operator, or way to deliver, takes to start."""
+        return self.starts.get(kind, 1.0)
 
 
 def delivery_to(output: str) -> str:
@@ -76,15 +86,5 @@ def delivery_to(output: str) -> str:
     return f"→ {output}"
 
 
-def several(rates: Rates, variant: str) -> Rates:
-    """`rates` for a variant that starts several jobs."""
-    return replace(rates, start=rates.start * _JOBS.get(variant, 1.0))
-
-
-_JOBS = {"rewrite": 2.2, "merge": 3.0, "upsert": 3.0}
-"""Starts of a delivery over that of an append, as `tests/benchmarks/deliveries.py` measured them: a look at the table
-comes before a MERGE, which itself runs two jobs; a rewrite reads the table twice."""
-
-
-ENGINE = CostModel(delivery=PRIORS, overlays=True)
+ENGINE = CostModel(delivery=PRIORS, starts=STARTS, overlays=True)
 """What the engine begins with, before anything was learned."""

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from olston.operators.estimate import Statistics
 from olston.operators.operator import Operator
-from olston.scheduler.cost import CostModel, Rates, several
+from olston.scheduler.cost import CostModel, Rates
 from olston.scheduler.fit import Matrix, Vector, alike, fit, independent
 from olston.scheduler.outcome import Key, Outcome
 from olston.scheduler.selectivity import statistics_of
@@ -100,7 +100,7 @@ class Learner:
         for key, outcomes in own.items():
             weighted = _weighted(outcomes)
             converter = outcomes[-1][1].converter
-            belief, precision = (several(machine, key[1]), _ALONE) if converter else (general, _VARIANT)
+            belief, precision = (machine, _ALONE) if converter else (general, _VARIANT)
             factors = _apart(_factors(belief, weighted, precision), len(weighted))
             rates[key] = _named(scaled(belief, factors))
         operators = {key: self._operators[key] for key in own if key in self._operators}
@@ -130,7 +130,7 @@ def _factors(belief: Rates, outcomes: Iterable[tuple[float, Outcome]], precision
     parts, seen = list[Vector](), list[tuple[float, float]]()
     for weight, o in outcomes:
         w = o.work
-        amounts = (1.0, w.base, w.delta, w.shuffled, sum(w.written), w.overlay)
+        amounts = (w.starts, w.base, w.delta, w.shuffled, sum(w.written), w.overlay)
         parts.append([r * a for r, a in zip(rates, amounts, strict=True)])
         seen.append((weight, log(max(o.seconds, 1e-4))))
 

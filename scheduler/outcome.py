@@ -52,7 +52,7 @@ class Outcome:
             "operands": [list(o) for o in self.operands],
             "work": {
                 "base": w.base, "delta": w.delta, "shuffled": w.shuffled, "written": list(w.written),
-                "overlay": w.overlay,
+                "overlay": w.overlay, "starts": w.starts,
             },
             "rows": None if self.rows is None else list(self.rows),
             "expected_rows": list(self.expected_rows),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from olston.block import Block
 from olston.operators.convert import Strengthen
-from olston.operators.estimate import Statistics, Work
+from olston.operators.estimate import Work
 from olston.operators.operator import Operator
 from olston.operators.weak import Increment
 from olston.scheduler.cost import CostModel, Rates, delivery_to
@@ -23,13 +23,14 @@ FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
 class Priced:
     """The price of a variant: its operator's estimate at the rates of `widget`, the name it is learned under."""
 
-    __slots__ = ("converter", "free", "operator", "rates", "resolves", "statistics", "widget")
+    __slots__ = ("converter", "free", "operator", "rates", "resolves", "starts", "statistics", "widget")
 
     def __init__(
-        self, widget: str, operator: Operator, rates: Rates, statistics: Statistics, *, converter: bool = False
+        self, widget: str, operator: Operator, model: CostModel, *, converter: bool = False, free: bool = False
     ) -> None:
-        self.widget, self.operator, self.rates, self.statistics = widget, operator, rates, statistics
-        self.converter, self.free = converter, rates == FREE
+        self.widget, self.operator, self.converter, self.free = widget, operator, converter, free
+        self.starts = model.starting(type(operator).__name__)
+        self.follow(model)
         # increments are added up with those that lie over the base, and only where they change it
         self.resolves = not (isinstance(operator, Strengthen) and isinstance(operator.weak, Increment))
 
@@ -37,6 +38,7 @@ class Priced:
         work = self.operator.estimate(operands, self.statistics)
         if self.free:
             return 0.0, work.written
+        work.starts = self.starts
         if self.resolves:
             for block in operands:
                 work.overlay += block.overlay
@@ -45,13 +47,13 @@ class Priced:
     def work(self, operands: Sequence[Block]) -> Work:
         """What is to be done on `operands`."""
         work = self.operator.estimate(operands, self.statistics)
+        work.starts = self.starts
         work.overlay = sum(b.overlay for b in operands) if self.resolves else 0.0
         return work
 
     def follow(self, model: CostModel) -> None:
         """Take the rates and statistics of `model` from now on; what is free stays free."""
-        if not self.free:
-            self.rates = model.rates(self.widget, self.operator.name, converter=self.converter)
+        self.rates = FREE if self.free else model.rates(self.widget, self.operator.name, converter=self.converter)
         self.statistics = model.of(self.widget)
 
 

@@ -74,16 +74,17 @@ class DeliveryPriced:
 
     def work(self, block: Block, way: Way) -> Work:
         """What is to be done to hand over `block`; MERGEs look at what the table has of the keys before."""
-        rows, held = block.rows, self.held
+        rows, held, starts = block.rows, self.held, self._model.starting(way)
         if way == OVERWRITE:
-            return Work(base=rows, written=(rows,), overlay=block.overlay)
+            return Work(base=rows, written=(rows,), overlay=block.overlay, starts=starts)
         if way == MERGE:
-            return Work(base=3 * held, delta=rows, written=(rows,))
+            return Work(base=3 * held, delta=rows, written=(rows,), starts=starts)
         if way == UPSERT:
-            return Work(base=3 * held, delta=rows, shuffled=held, written=(rows,))
+            return Work(base=3 * held, delta=rows, shuffled=held, written=(rows,), starts=starts)
         if way == REWRITE:
-            return Work(base=2 * held, delta=rows, shuffled=6 * held * (rows > MANY), written=(held + rows,))
-        return Work(delta=rows, written=(rows,)) if way == APPEND else Work()
+            shuffled = 6 * held * (rows > MANY)
+            return Work(base=2 * held, delta=rows, shuffled=shuffled, written=(held + rows,), starts=starts)
+        return Work(delta=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
 
     def stand(self, held: float, allows: str | None) -> None:
         """Take it that the table has `held` rows, and that its data allow what they did when last looked at."""

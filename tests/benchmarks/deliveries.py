@@ -13,7 +13,7 @@ from olston.operators.operand import Operand
 from olston.provenance import Provenance
 from olston.published import Published
 from olston.scheduler.cost import ENGINE
-from olston.scheduler.ways import APPEND, CHANGING, REWRITE, UPSERT, DeliveryPriced, Way
+from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, UPSERT, DeliveryPriced, Way
 from olston.store import Store
 
 T = Provenance.at
@@ -28,7 +28,8 @@ class Table:
         self.session, self.rows, self.number = session, rows, 0
         self.price = DeliveryPriced("out", ENGINE, keyed=True)
         self.price.stand(rows, None)
-        self.published = Published(Store(session, f"{home}/{name}", wf), "out")
+        self.store = Store(session, f"{home}/{name}", wf)
+        self.published = Published(self.store, "out")
         table = self.session.range(rows).selectExpr("id AS k", "concat('value ', id) AS v", "id % 7 AS w")
         self.deliver(BASE, table, rows, "overwrite")
 
@@ -43,6 +44,14 @@ class Table:
         assert made.way == way
         return block
 
+    def fold(self, delta: Any) -> float:
+        """The seconds it takes to fold such a delta into a base of the same rows."""
+        base = self.store.write_base("out", self.published.read(self.session), new_attempt(), {})
+        _, over = self.store.write_delta("out", DELTA, delta, new_attempt(), {}, "the delta")
+        started = time.perf_counter()
+        self.store.fold(self.session, "out", base.then(over), new_attempt(), {})
+        return time.perf_counter() - started
+
     def added(self, count: int) -> Any:
         """New keys, others at every call."""
         start = self.rows + self.number * count
@@ -55,22 +64,34 @@ class Table:
         return old.union(held.selectExpr("1L AS _weight", "k", "concat('v', v) AS v", "w")).localCheckpoint()
 
 
-def publishing(session: Any, home: str, sizes: list[int], count: int, repeat: int) -> None:
-    """The ways to bring changes to a published table, as ratios to rewriting it, and as the priors say."""
+def publishing(session: Any, home: str, sizes: list[int], count: int, repeat: int) -> dict[Way, float]:
+    """The ways to bring changes to a published table, as ratios to rewriting it, and as the priors say; and folding.
+
+    Returns the seconds for the first size.
+    """
+    smallest = dict[Way, float]()
     for rows_ in sizes:
         table = Table(session, home, f"publishing{rows_}", rows_)
         seconds, expected = dict[Way, float](), dict[Way, float]()
-        for way in (*CHANGING, APPEND):
+        for way in (*CHANGING, APPEND, OVERWRITE):
             took = []
             for _ in range(repeat + 1):  # the first one warms up
-                delta = table.added(count) if way == APPEND else table.changed(count)
-                if way == UPSERT:
-                    delta = delta.unionByName(table.added(count)).localCheckpoint()
+                kind, given, rows = DELTA, table.changed(count), count
+                if way == APPEND:
+                    kind, given = MONOTONE, table.added(count)
+                elif way == UPSERT:
+                    given = given.unionByName(table.added(count)).localCheckpoint()
+                elif way == OVERWRITE:
+                    kind, given, rows = BASE, table.published.read(session).localCheckpoint(), rows_
                 started = time.perf_counter()
-                block = table.deliver(MONOTONE if way == APPEND else DELTA, delta, count, way)
+                block = table.deliver(kind, given, rows, way)
                 took.append(time.perf_counter() - started)
             seconds[way], expected[way] = median(took[1:]), table.price.cost(block, way)
+        smallest = smallest or seconds
         print(f"\nchanging {count:,} scattered rows of {rows_:,}: ratios to rewriting the table, and as expected")
         for way, found in seconds.items():
             of, should = found / seconds[REWRITE], expected[way] / expected[REWRITE]
-            print(f"  {way:<8} {of:5.2f} {should:5.2f}   ({found:.2f} s)", flush=True)
+            print(f"  {way:<9} {of:5.2f} {should:5.2f}   ({found:.2f} s)", flush=True)
+        fold = median([table.fold(table.changed(count)) for _ in range(repeat + 1)][1:])
+        print(f"  {'fold':<9} {fold / seconds[REWRITE]:5.2f}         ({fold:.2f} s)", flush=True)
+    return smallest

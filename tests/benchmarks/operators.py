@@ -3,6 +3,9 @@
     python tests/benchmarks/operators.py                      bases of 10⁵ to 10⁷ rows, deltas of 10² to 10⁶
     python tests/benchmarks/operators.py --bases 1e5 --deltas 1e2,1e4   quickly
     python tests/benchmarks/operators.py --write-priors       also refreshes scheduler/priors.toml
+    python tests/benchmarks/operators.py --only 'united|BΔ'   variants whose names match
+
+Left out are asynchronous batch, which does what batch does, and chains, which are lists.
 
 Prints seconds, and ratios to the batch variant on the same data; overlay reads over plain reads; fold against MERGE
 against rewrite; fused against materialised steps; olston's own time around a step; and what must hold: applying
@@ -15,6 +18,7 @@ import argparse
 import cProfile
 import os
 import pstats
+import re
 import shutil
 import sys
 import tempfile
@@ -27,64 +31,30 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import olston as ol
 from olston import session as sessions
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.content import Content
 from olston.fuse import step_of, unwritten
-from olston.operators.estimate import UNKNOWN, Statistics
 from olston.operators.operator import Operator
+from olston.operators.signature import Link
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.plan import Invocation
 from olston.step import Step, Stored, linked, rows, run
 from olston.store import Store
 from tests.benchmarks.deliveries import publishing
+from tests.benchmarks.every_widget import events, keys_of, statistics, workflow
 from tests.benchmarks.priors import priors, write_priors
+from tests.physical import shuffled, walk
 
 T = Provenance.at
 ROOT = str(Path(__file__).parents[2])
+COMPARED = ("events", "items", "counts", "newest")
+"""Channels whose bases are compared: one with each representation."""
 OWN_LIMIT = 0.050
-ENOUGH = 15.0
+ENOUGH = 6.0
 """Seconds after which a variant is not measured once more."""
-
-
-def workflow() -> ol.Workflow:
-    """Every widget over one large source, and a smaller keyed one to join with."""
-    from pyspark.sql import functions as F
-
-    wf = ol.Workflow("bench")
-    events = wf.source("events", "id bigint, k bigint, v int, x double, t timestamp, s string")
-    more = wf.source("more", "id bigint, k bigint, v int, x double, t timestamp, s string")
-    items = wf.source("items", "k bigint, name string", key="k")
-    events.map("mapped", lambda df: df.select("id", "k", F.sha2("s", 256).alias("h"))).join("fused", items, on="k")
-    events.filter("filtered", "v > 50")
-    events.split({"low": "v < 10", "high": "v > 90"}, rest="between")
-    events.extract("newest", lambda df: df.select("k", "s"), key="k", order_by="t")
-    events.aggregate("counts", by="k", n=ol.count(), total=ol.sum("v"))
-    events.aggregate("means", by="k", mean=ol.avg("v"))
-    events.aggregate("least", by="k", least=ol.min("v"))
-    events.aggregate("sums", by="k", total=ol.sum("x"))
-    events.map("pairs", lambda df: df.select("k", "v")).distinct("distinct")
-    events.join("joined", items, on="k")
-    events.join("left", items, on="k", how="left")
-    events.union("united", more)
-    wf.batch("top", [events], lambda df: df.orderBy(F.desc("v"), "id").limit(100))
-    return wf
-
-
-def keys_of(base: int) -> int:
-    return max(10, base // 10)
-
-
-def statistics(widget: str, base: int) -> Statistics:
-    """What an engine would have learned of the widget."""
-    keys = float(keys_of(base))
-    if widget in ("fused", "joined", "left"):
-        return Statistics(keys=keys)
-    groups = {"newest": keys, "counts": keys, "means": keys, "least": keys, "sums": keys, "distinct": 100 * keys}
-    return Statistics(groups=groups[widget]) if widget in groups else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -92,10 +62,12 @@ class Measured:
     """One variant on one pair of sizes; `own` is the time spent in olston's code, without what it calls of Spark."""
 
     variant: str
+    operator: str
     base: int
     delta: int
     seconds: float
     own: float
+    results: int
     work: tuple[float, float, float, float]
 
 
@@ -109,6 +81,7 @@ class Bench:
     variants: dict[str, Any]
     measured: list[Measured] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    only: re.Pattern[str] = re.compile("")
     looked_up: list[float] = field(default_factory=list)
     """Seconds for each row that an overlay makes a reader look up."""
 
@@ -121,6 +94,8 @@ class Bench:
 
     def measure(self, name: str, operands: tuple[Stored, ...], kind: str, base: int, delta: int) -> tuple[Stored, ...]:
         step = self.step(name, operands, kind, None if kind == BASE else T(1))
+        if not self.only.search(name):
+            return run(self.store, self.session, step, new_attempt())
         seconds = list[float]()
         made: tuple[Stored, ...] = ()
         while len(seconds) < self.repeat and sum(seconds) < ENOUGH:
@@ -130,28 +105,22 @@ class Bench:
         print(f"    {name:<36}{base:>12,}{delta or '':>12}{median(seconds):>9.2f}", flush=True)
         own = _own(lambda: run(self.store, self.session, step, new_attempt())) if base <= 10**5 else 0.0
         work = step.operator.estimate([o.block for o in operands], statistics(name.partition(".")[0], base))
-        written = float(sum(m.block.rows for m in made))
-        self.measured.append(
-            Measured(name, base, delta, median(seconds), own, (work.base, work.delta, work.shuffled, written))
-        )
-        if kind != BASE and base >= 100 * delta:
+        kinds = (work.base, work.delta, work.shuffled, float(sum(m.block.rows for m in made)))
+        operator, took = type(step.operator).__name__, median(seconds)
+        self.measured.append(Measured(name, operator, base, delta, took, own, len(made), kinds))
+        if delta and base >= 100 * delta:
             self._refuse_shuffled_base(step, base)
         return made
 
     def _refuse_shuffled_base(self, step: Step, base: int) -> None:
-        """No exchange by hash may read a scan of the whole base: only what a small delta met is shuffled."""
-        for frame in rows(self.store, self.session, step):
-            plan = frame._jdf.queryExecution().executedPlan().toString()
-            if "SortMergeJoin" in plan and "LeftSemi" not in plan:
-                self.broken.append(f"{step.name}: shuffles its base of {base:,} rows for a small delta")
-
-
-def events(session: Any, start: int, count: int, keys: int) -> Any:
-    return session.range(start, start + count).selectExpr(
-        "id", f"pmod(hash(id), {keys}) AS k", "cast(pmod(hash(id, 1), 100) AS int) AS v",
-        "pmod(hash(id, 2), 1000) / 7.0D AS x", "timestamp_seconds(1700000000 + id) AS t",
-        "concat('row number ', id) AS s",
-    ).selectExpr("id", "cast(k AS bigint) AS k", "v", "cast(x AS double) AS x", "t", "s")  # fmt: skip
+        """Only what a small delta met of a base may be sent away, to be shuffled or to every task."""
+        session = sessions.clone(self.session)
+        session.conf.set("spark.sql.adaptive.enabled", "false")  # or the plan is not known before it is run
+        session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")  # what Spark finds small is not our doing
+        for frame in rows(self.store, session, step):
+            for where, above in walk(frame._jdf.queryExecution().executedPlan()):
+                if "/anchors/" in where and shuffled(above):
+                    self.broken.append(f"{step.name}: shuffles {where} of {base:,} rows for a small delta")
 
 
 class Sources:
@@ -172,9 +141,14 @@ class Sources:
         assert content.anchor is not None
         return Stored(Block(channel, BASE, T(1), rows=content.anchor.rows), content)
 
-    def added(self, count: int) -> Stored:
+    def again(self, held: Stored) -> Stored:
+        """A base with the same rows in files of its own."""
+        channel = held.block.channel
+        return self._base(channel, self.store.read(self.bench.session, channel, BASE, held.content))
+
+    def added(self, count: int, channel: str = "events") -> Stored:
         frame = events(self.bench.session, 10**9, count, self.keys).selectExpr("1L AS _weight", "*")
-        return self._delta("events", MONOTONE, frame)
+        return self._delta(channel, MONOTONE, frame)
 
     def mixed(self, count: int) -> Stored:
         half = max(1, count // 2)
@@ -195,7 +169,7 @@ class Sources:
 
 def variants(bench: Bench, sources: Sources, deltas: list[int]) -> None:
     """Every variant on bases of one size; the incremental ones on deltas of all sizes."""
-    base, held = sources.base, {}
+    base = sources.base
     inputs = {"events": sources.events, "items": sources.items, "more": sources.more}
     print(f"  bases of {base:,} rows", flush=True)
     for name, variant in bench.variants.items():
@@ -204,7 +178,11 @@ def variants(bench: Bench, sources: Sources, deltas: list[int]) -> None:
             continue
         operands = tuple(inputs[c] for c in variant.inputs)
         for made in bench.measure(name, operands, BASE, base, 0):
-            inputs[made.block.channel] = held[made.block.channel] = made
+            inputs[made.block.channel] = made
+    for name, variant in bench.variants.items():
+        if variant.operator.signature.reads[0].link is Link.PRECEDES and variant.inputs[0] in COMPARED:
+            held = inputs[variant.inputs[0]]
+            bench.measure(name, (held, sources.again(held)), variant.operator.signature.writes, base, 0)
     for count in deltas:
         if count > base:
             continue
@@ -216,6 +194,7 @@ def incremental(bench: Bench, sources: Sources, inputs: dict[str, Stored], count
     base = sources.base
     for flavour, delta in (("", sources.added(count)), ("±", sources.mixed(count))):
         known: dict[tuple[str, str], Stored] = {("events", "Δ"): delta, ("items", "Δ"): sources.items_changed(count)}
+        known["more", "Δ"] = sources.added(count, "more")
         for name, variant in bench.variants.items():
             operator = variant.operator
             if not operator.signature.incremental or name.rpartition(".")[2].startswith("chain"):
@@ -233,7 +212,7 @@ def incremental(bench: Bench, sources: Sources, inputs: dict[str, Stored], count
                             break
                         operands.append(found)
             wanted = sum(len(r.kinds) for r in operator.signature.reads)
-            if len(operands) < wanted or "BΔ" in name or "c.B" in name:
+            if len(operands) < wanted or operator.signature.reads[0].link is Link.PRECEDES:
                 continue
             step = bench.step(name, tuple(operands), operator.signature.writes, T(1))
             if linked(bench.store.workflow, step) is not None:
@@ -346,6 +325,7 @@ def main() -> int:
     parser.add_argument("--deltas", default="1e2,1e4,1e6")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--write-priors", action="store_true")
+    parser.add_argument("--only", type=re.compile, default=re.compile(""))
     options = parser.parse_args()
     bases = [int(float(b)) for b in options.bases.split(",")]
     deltas = [int(float(d)) for d in options.deltas.split(",")]
@@ -359,7 +339,7 @@ def main() -> int:
         print(f"{os.cpu_count()} cores, Spark {session.version}; medians of {options.repeat}; warming up", flush=True)
         bench.repeat = 1
         variants(bench, Sources(bench, 10_000), [100])
-        bench.repeat = options.repeat
+        bench.repeat, bench.only = options.repeat, options.only
         bench.measured.clear()
         bench.broken.clear()
         for base in bases:
@@ -367,11 +347,11 @@ def main() -> int:
             variants(bench, sources, deltas)
         report(bench)
         overlays(bench, sources, deltas)
-        publishing(session, home, [10**5, 10**6], min(deltas) * 10, options.repeat)
+        delivered = publishing(session, home, [10**4, 10**5, 10**6], min(deltas) * 10, options.repeat)
         fusing(bench, sources, min(deltas) * 10)
-        rates = priors([(m.seconds, m.work) for m in bench.measured], bench.looked_up)
+        known = priors([(m.operator, m.results, m.seconds, m.work) for m in bench.measured], bench.looked_up)
         if options.write_priors:
-            write_priors(rates)
+            write_priors(*known, delivered)
     finally:
         session.stop()
         shutil.rmtree(home, ignore_errors=True)

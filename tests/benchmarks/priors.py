@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
+from olston.scheduler.ways import Way
+
 PRIORS = Path(__file__).parents[2] / "scheduler" / "priors.toml"
+RATES = ("base", "delta", "shuffled", "written")
 
 
-def priors(measured: Sequence[tuple[float, Sequence[float]]], looked_up: Sequence[float]) -> dict[str, float]:
-    """Rates that explain the seconds measured for some work, none below 0, by relative error.
+def priors(
+    measured: Sequence[tuple[str, int, float, Sequence[float]]], looked_up: Sequence[float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The rates that explain the seconds measured, and what each kind of operator takes to start over the median.
 
-    `looked_up` has the seconds for each row that an overlay makes a reader look up.
+    `measured` has operators, how many results they made, seconds and work; `looked_up` the seconds for each row that an
+    overlay makes a reader look up. By relative error, and none below 0.
     """
-    names = ("start", "base", "delta", "shuffled", "written")
-    work = np.array([(1.0, *work) for _, work in measured])
-    seconds = np.array([s for s, _ in measured])
-    scaled, target = work / seconds[:, None], np.ones(len(seconds))
+    operators = sorted({operator for operator, *_ in measured})
+    names = (*operators, *RATES)
+    amounts = np.array(
+        [[results * (o == operator) for o in operators] + [*work] for operator, results, _, work in measured]
+    )
+    seconds = np.array([s for _, _, s, _ in measured])
+    scaled, target = amounts / seconds[:, None], np.ones(len(seconds))
     active = list(range(len(names)))
     while True:
         solved, *_ = np.linalg.lstsq(scaled[:, active], target, rcond=None)
         if (solved >= 0).all():
             break
         active.pop(int(np.argmin(solved)))
-    rates = dict.fromkeys(names, 0.0) | {names[i]: float(v) for i, v in zip(active, solved, strict=True)}
-    rates["overlay"] = median(looked_up)
+    found = dict.fromkeys(names, 0.0) | {names[i]: float(v) for i, v in zip(active, solved, strict=True)}
+    start = median(found[o] for o in operators)
+    rates = {"start": start, **{name: found[name] for name in RATES}, "overlay": median(looked_up)}
+    starts = {o: found[o] / start for o in operators}
     off = np.median(np.abs(scaled[:, active] @ solved - 1))
-    print(
-        "\npriors, in seconds: "
-        + ", ".join(f"{n} {v:.3g}" for n, v in rates.items())
-        + f"; off by {off:.0%} in the median"
-    )
-    return rates
+    for title, shown in (("priors, in seconds", rates), ("starts, over the median", starts)):
+        print(f"\n{title}: " + ", ".join(f"{n} {v:.3g}" for n, v in shown.items()))
+    print(f"off by {off:.0%} in the median")
+    return rates, starts
 
 
-def write_priors(rates: dict[str, float]) -> None:
+def write_priors(rates: Mapping[str, float], starts: Mapping[str, float], delivered: Mapping[Way, float]) -> None:
+    """`delivered` are the seconds of each way to deliver few rows to a small table."""
     lines = [
         "# Seconds to start a step and per row of each kind of work, on a warm local session of two cores.",
         "# Made by `python tests/benchmarks/operators.py --write-priors`.",
         "",
+        *(f"{name} = {value:.3g}" for name, value in rates.items()),
+        "",
+        "# How many times as long as the median each kind of operator takes to start, and each way to deliver.",
+        "[starts]",
+        *(f"{name} = {value:.2g}" for name, value in starts.items()),
+        *(f"{way} = {seconds / rates['start']:.2g}" for way, seconds in delivered.items()),
     ]
-    PRIORS.write_text("\n".join(lines + [f"{name} = {value:.3g}" for name, value in rates.items()]) + "\n")
+    PRIORS.write_text("\n".join(lines) + "\n", encoding="utf-8")

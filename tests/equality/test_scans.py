@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,12 +26,11 @@ from olston.store import Store
 from tests.equality.handwritten import WRITTEN, Written
 from tests.equality.spec import build
 from tests.lake import Lake
+from tests.physical import shuffled, walk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MEETING = ("BroadcastHashJoin Inner", "BroadcastHashJoin LeftSemi", "BroadcastNestedLoopJoin LeftSemi")
-"""Joins that leave only what a delta meets; the last, without a condition, all of the one row of a global aggregate."""
 SMALL = 1000
 TWICE = {"end.touched_groups"}
 """A global aggregate that is made anew reads all rows, and those that go are counted apart."""
@@ -105,26 +104,3 @@ def block(store: Store, session: SparkSession, channel: str, kind: Kind) -> Data
     path = Path(store.path(f"{store.place(channel)}/{kind if kind == BASE else 'delta'}"))
     path.mkdir(parents=True, exist_ok=True)
     return session.read.schema(schema).parquet(str(path))
-
-
-def walk(plan: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each scan with the operators above it, the nearest first; an exchange that is reused does not scan again."""
-    name = str(plan.nodeName())
-    if name.startswith("Scan parquet"):
-        yield str(plan.relation().location().rootPaths().head().toString()), above
-    children = plan.children()
-    own = f"{name} {plan.joinType()}" if name.endswith("Join") else name
-    if name.endswith("Aggregate") and plan.groupingExpressions().isEmpty():
-        own += " of everything"
-    for i in range(children.size()):
-        yield from walk(children.apply(i), (own, *above))
-
-
-def shuffled(above: tuple[str, ...]) -> bool:
-    """Whether rows are sent away before most of them were left out."""
-    for name in above:
-        if name in ("Exchange", "BroadcastExchange"):
-            return True
-        if name in MEETING or name.endswith("of everything"):
-            return False
-    return False

@@ -5,8 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from olston.block import BASE, DELTA, Block
 from olston.operators.estimate import UNKNOWN, Statistics, Work
+from olston.operators.map import BatchMap, IncrementalMap
+from olston.provenance import Provenance
 from olston.scheduler.cost import PRIORS, CostModel, Rates
+from olston.scheduler.price import Priced
 
 
 def test_every_kind_of_work_is_charged_at_its_own_rate() -> None:
@@ -48,3 +52,11 @@ def test_a_widget_without_statistics_gets_the_default() -> None:
 
 def test_delivery_costs_nothing_unless_told() -> None:
     assert CostModel().delivery.cost(Work(1e9, 1e9, 1e9, (1e9,))) == 0
+
+
+def test_a_kind_of_operator_takes_as_long_to_start_as_the_model_says() -> None:
+    model = CostModel(Rates(1.0, 0.0, 0.0, 0.0, 0.0), starts={"IncrementalMap": 2.5})
+    plain, twice = Priced("w", BatchMap(), model), Priced("w", IncrementalMap(), model)
+    base, delta = Block("c", BASE, Provenance.at(1), rows=9), Block("c", DELTA, Provenance.at(2), Provenance.at(1), 9)
+    assert (plain([base])[0], twice([delta])[0]) == (1.0, 2.5)
+    assert twice.work([delta]).starts == 2.5

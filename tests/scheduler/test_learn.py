@@ -48,7 +48,7 @@ def outcome(
     operator = OPERATORS[key]
     kinds = [MONOTONE if k == DELTA else k for reads in operator.signature.reads for k in reads.kinds]
     blocks = [block(k, n) for k, n in zip(kinds, sizes, strict=True)]
-    work = Priced(key[0], operator, rates, truth).work(blocks)
+    work = Priced(key[0], operator, CostModel(rates, statistics={key[0]: truth})).work(blocks)
     operands = tuple((b.kind, b.rows) for b in blocks)
     return Outcome(*key, operands, work, work.written, work.written, luck * rates.cost(work), 1.0)
 

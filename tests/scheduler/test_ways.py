@@ -11,7 +11,7 @@ from olston.scheduler.ways import CHANGING, DeliveryPriced
 
 T = Provenance.at
 RATES = Rates(start=0.5, base=2e-7, delta=2e-7, shuffled=5e-7, written=8e-7)
-MODEL = CostModel(delivery=RATES)
+MODEL = CostModel(delivery=RATES, starts={"rewrite": 2.2, "merge": 3.0, "upsert": 3.0})
 CHANGES = Block("out", DELTA, T(2), T(1), 1000)
 NEW = Block("out", MONOTONE, T(2), T(1), 1000)
 ALL = Block("out", BASE, T(2), rows=1000)

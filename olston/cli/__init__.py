@@ -5,7 +5,7 @@
     2    wrong usage, or bad input: a name, an option, a file, a definition, data that does not fit
     3    no plan can keep the promises
     4    a step failed; nothing readable has changed
-    5    `status --fail-if-stale`: an output breaks a bound, or holds nothing
+    5    `status --fail-if-stale`: an output breaks a bound, or holds nothing of its definition
     6    Spark, the catalog or the home cannot be used, or there is nothing to be read yet
     7    the workflow is paused
     130  interrupted

@@ -12,7 +12,10 @@ from olston.cli.options import AsJson, InProject
 
 def status(
     fail_if_stale: Annotated[
-        bool, typer.Option("--fail-if-stale", help="Exit with 5 if an output breaks a bound or holds nothing.")
+        bool,
+        typer.Option(
+            "--fail-if-stale", help="Exit with 5 if an output breaks a bound, or has nothing of its definition."
+        ),
     ] = False,
     project: InProject = None,
     as_json: AsJson = False,

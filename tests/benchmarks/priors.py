@@ -12,6 +12,11 @@ from olston.scheduler.ways import Way
 
 PRIORS = Path(__file__).parents[2] / "scheduler" / "priors.toml"
 RATES = ("base", "delta", "shuffled", "written")
+ALIKE = {
+    "AsyncBatchJoin": "BatchJoin", "AsyncBatchUnion": "BatchUnion",
+    "ReplaceMap": "IncrementalMap", "ReplaceLeftJoin": "AsyncLeftJoin", "ReplaceRightJoin": "AsyncRightJoin",
+}  # fmt: skip
+"""Operators that are not measured, and others that do the same."""
 
 
 def priors(
@@ -39,6 +44,7 @@ def priors(
     start = median(found[o] for o in operators)
     rates = {"start": start, **{name: found[name] for name in RATES}, "overlay": median(looked_up)}
     starts = {o: found[o] / start for o in operators}
+    starts |= {o: starts[other] for o, other in ALIKE.items() if other in starts}
     off = np.median(np.abs(scaled[:, active] @ solved - 1))
     for title, shown in (("priors, in seconds", rates), ("starts, over the median", starts)):
         print(f"\n{title}: " + ", ".join(f"{n} {v:.3g}" for n, v in shown.items()))

@@ -39,7 +39,7 @@ def totals(stage: Stage, *options: str) -> dict[str, tuple[int, int]]:
 def test_run_takes_what_is_new_and_does_what_is_due_twice_in_a_row(demo: Stage) -> None:
     first = demo.run("run")
     assert first.code == 0, first.err
-    assert "orders: 4 rows arrived" in first.out
+    assert "orders: 40 rows arrived" in first.out
     assert "begins" in first.err
     assert totals(demo) == {"FR": (1, 30), "US": (1, 5), "TR": (1, 12)}
     again = demo.run("run")

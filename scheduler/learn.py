@@ -39,6 +39,7 @@ _OfWidget: TypeAlias = tuple[dict[Key, dict[str, float]], Statistics | None]
 _RATES = tuple(f.name for f in fields(Rates))
 _each = attrgetter(*_RATES)
 _MARK = ("0", "8")  # the machine is judged anew at about every eighth attempt, or every one would change all rates
+_ALIKE = {"async_batch": "batch"}  # does the same, with other snapshots; luck must not decide between them
 _SETTLED = 16  # attempts from which on that holds
 
 
@@ -62,7 +63,7 @@ class Learner:
 
     def model(self, recorded: Recorded) -> CostModel:
         """The cost model after `recorded`."""
-        recent = {key: outcomes[-LAST:] for key, outcomes in sorted(recorded.items()) if outcomes}
+        recent = {key: outcomes[-LAST:] for key, outcomes in sorted(_pooled(recorded).items()) if outcomes}
         if not recent:
             return self._prior
         machine = self._machine(recent)
@@ -75,6 +76,7 @@ class Learner:
                 known = self._known[widget] = seen, self._of(widget, own, machine)
             rates, found = known[1]
             variants.update(rates)
+            variants.update({(widget, o): rates[widget, v] for o, v in _ALIKE.items() if (widget, v) in rates})
             if found is not None:
                 statistics[widget] = found
         return replace(self._prior, default=machine, delivery=machine, variants=variants, statistics=statistics)
@@ -154,6 +156,14 @@ def _apart(factors: Vector, outcomes: int) -> Vector:
 
 def _weighted(outcomes: Sequence[tuple[str, Outcome]]) -> list[tuple[float, Outcome]]:
     return [(RECENT ** (len(outcomes) - 1 - i), o) for i, (_, o) in enumerate(outcomes)]
+
+
+def _pooled(recorded: Recorded) -> Recorded:
+    """With the outcomes of variants that do the same under one name."""
+    found: dict[Key, list[tuple[str, Outcome]]] = {}
+    for (widget, variant), outcomes in recorded.items():
+        found.setdefault((widget, _ALIKE.get(variant, variant)), []).extend(outcomes)
+    return {key: sorted(outcomes, key=lambda pair: pair[0]) for key, outcomes in found.items()}
 
 
 def _by_widget(recent: Recorded) -> dict[str, dict[Key, Sequence[tuple[str, Outcome]]]]:

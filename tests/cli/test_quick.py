@@ -17,7 +17,7 @@ SECONDS = 1.0
 """What a verb may take on a machine that has nothing else to do."""
 RATIO = 2.2
 """How many times as much of a processor as importing its libraries a verb may take."""
-LIBRARIES = "import typer, typer._adapters, rich.console, rich.table, rich.tree, yaml, pydantic, sqlmodel"
+LIBRARIES = "import typer, rich.console, rich.table, rich.tree, yaml, pydantic, sqlmodel"
 VERBS = [
     ["--help"],
     ["status", "--help"],

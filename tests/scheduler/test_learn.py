@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from math import exp
 
 import pytest
@@ -235,3 +235,14 @@ def test_the_shares_of_a_split_are_learned() -> None:
 def test_outcomes_survive_the_catalog() -> None:
     made = outcome(("j", "batch"), [1e6, 1e3])
     assert Outcome.from_dict(made.to_dict()) == made
+
+
+def test_batch_and_asynchronous_batch_are_learned_together() -> None:
+    """They do the same; which of them was lucky must not decide."""
+    batch, twin = ("j", "batch"), ("j", "async_batch")
+    slow, quick = outcome(batch, [1e6, 1e6], luck=2.0), outcome(batch, [1e6, 1e6], luck=0.5)
+    apart = {batch: [("000001", slow)], twin: [("000002", replace(quick, variant="async_batch"))]}
+    model = learn(apart, ENGINE, OPERATORS)
+    assert model.rates(*batch) == model.rates(*twin)
+    together = learn(recorded(slow, quick), ENGINE, OPERATORS)
+    assert model.rates(*batch).base == pytest.approx(together.rates(*batch).base)

@@ -120,3 +120,10 @@ def test_a_content_survives_being_written_down(anchored: bool, parts: list[Part]
 def test_what_only_adds_rows_below_all_deletions_is_read_apart() -> None:
     assert [kept for _, kept in runs((P, Q, R, P, W, P))] == [(P, Q), (R, P), (W,), (P,)]
     assert [kept for _, kept in runs((P, Q, R), lambda part: part == P)] == [(P,), (Q, R)]
+
+
+def test_errors_call_a_few_parts_by_their_names_and_many_by_the_first_and_the_last() -> None:
+    named = [Part("d", f"a{i}", DELTA, 1, 1, f"delta {i}") for i in range(5)]
+    assert Content(ANCHOR).label == ""
+    assert delta(*named[:3]).label == "delta 0; delta 1; delta 2"
+    assert delta(*named).label == "one of those from delta 0 to delta 4"

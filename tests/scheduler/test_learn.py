@@ -246,3 +246,10 @@ def test_batch_and_asynchronous_batch_are_learned_together() -> None:
     assert model.rates(*batch) == model.rates(*twin)
     together = learn(recorded(slow, quick), ENGINE, OPERATORS)
     assert model.rates(*batch).base == pytest.approx(together.rates(*batch).base)
+
+
+def test_a_step_that_starts_several_times_as_long_does_not_make_the_machine_look_slow() -> None:
+    one = outcome(("m", "batch"), [0], rates=PRIORS)
+    slow = replace(one, work=replace(one.work, starts=4.0), seconds=4 * one.seconds)
+    assert learn(recorded(slow, slow), ENGINE, OPERATORS).default.start == pytest.approx(PRIORS.start, rel=0.01)
+    assert Outcome.from_dict(slow.to_dict()) == slow

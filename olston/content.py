@@ -157,7 +157,7 @@ class Content:
     @property
     def little(self) -> bool:
         """Whether one task reads it as soon as several would."""
-        return self.rows <= LITTLE and self.bytes <= FEW
+        return is_little(self.rows, self.bytes)
 
     @property
     def label(self) -> str:
@@ -184,6 +184,11 @@ class Content:
         parts = (Part(**{**p, "files": tuple(p.get("files", ()))}) for p in fields["parts"])
         kept = None if anchor is None else Anchor(**{**anchor, "files": tuple(anchor.get("files", ()))})
         return cls(kept, tuple(parts))
+
+
+def is_little(rows: float, size: float) -> bool:
+    """Whether so many rows, of so many bytes, are read by one task as soon as by several."""
+    return rows <= LITTLE and size <= FEW
 
 
 def runs(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olston import alter, table
 from olston.block import BASE, MONOTONE, Block, is_strong
+from olston.content import is_little
 from olston.errors import OlstonError, StoreError
 from olston.failure import failed, raise_if_full
 from olston.operators import bag
@@ -168,7 +169,7 @@ class Published:
             if block.kind != BASE:
                 self._refuse_foreign(session, path, number)
             with table.numbered(session, path, self._series, number, attempt, metadata) as made:
-                way, allows = self._commit(session, path, block, rows, ways, made)
+                way, allows = self._commit(session, path, block, rows, ways, made, held)
             assert made.commit is not None
             return replace(_delivery(made.commit), way=way, allows=allows)
         except OlstonError:
@@ -178,7 +179,14 @@ class Published:
             raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
 
     def _commit(
-        self, session: SparkSession, path: str, block: Block, rows: Operand, ways: Sequence[Way], made: table.Numbered
+        self,
+        session: SparkSession,
+        path: str,
+        block: Block,
+        rows: Operand,
+        ways: Sequence[Way],
+        made: table.Numbered,
+        held: int | None,
     ) -> Altered:
         if block.kind == BASE:
             self._overwrite(session, rows.rows, path, made)
@@ -186,7 +194,7 @@ class Published:
         if block.kind == MONOTONE or rows.monotone:
             made.append(rows.added())
             return APPEND, None
-        return self._change(session, path, block, rows, ways, made)
+        return self._change(session, path, block, rows, ways, made, held)
 
     def _overwrite(self, session: SparkSession, rows: DataFrame, path: str, made: table.Numbered) -> None:
         if made.overwrite(rows):
@@ -201,7 +209,14 @@ class Published:
         writer.save(path)
 
     def _change(
-        self, session: SparkSession, path: str, block: Block, given: Operand, ways: Sequence[Way], made: table.Numbered
+        self,
+        session: SparkSession,
+        path: str,
+        block: Block,
+        given: Operand,
+        ways: Sequence[Way],
+        made: table.Numbered,
+        rows: int | None,
     ) -> Altered:
         """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
@@ -218,15 +233,19 @@ class Published:
             if CHANGING.index(way) >= CHANGING.index(allows):
                 alter.merge(session, path, delta, key, insert=way == UPSERT)
                 return way, allows
-        self._rewrite(session, path, held, delta, made)
+        self._rewrite(session, path, held, delta, made, rows)
         return REWRITE, allows
 
-    def _rewrite(self, session: SparkSession, path: str, held: DataFrame, delta: Operand, made: table.Numbered) -> None:
+    def _rewrite(
+        self, session: SparkSession, path: str, held: DataFrame, delta: Operand, made: table.Numbered, rows: int | None
+    ) -> None:
         """Write the table without what changed, of a partitioned one only the partitions that are touched."""
         touched = alter.touched_partitions(session, path, delta)
         before = held if touched is None else held.where(touched)
-        # added up once, for the delta may be computed here, and is read several times
-        changed = bag.apply(before, bag.net(delta.rows), small=delta.small, label=delta.label)
+        if rows is not None and is_little(rows, table.size(session, path)) and delta.small:
+            changed = bag.plus(before, delta.rows, label=delta.label, little=True)
+        else:  # added up once, for the delta may be computed here, and is read several times
+            changed = bag.apply(before, bag.net(delta.rows), small=delta.small, label=delta.label)
         if touched is None:
             self._overwrite(session, changed, path, made)
         else:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from olston import filesystem
@@ -189,6 +190,12 @@ def partition_columns(session: SparkSession, path: str) -> list[str]:
     """The columns by which the table that was last read or written at `path` is partitioned."""
     columns = _metadata_of(session, path).partitionColumns()
     return [columns.apply(i) for i in range(columns.length())]
+
+
+def size(session: SparkSession, path: str) -> float:
+    """The bytes of the files of the table that was last read or written at `path`; infinite if Delta would count."""
+    found = _log(session, path).unsafeVolatileSnapshot().sizeInBytesIfKnown()
+    return float(found.get()) if found.isDefined() else inf
 
 
 def _log(session: SparkSession, path: str) -> Any:

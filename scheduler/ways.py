@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from olston.block import BASE, MONOTONE, Block, Kind
+from olston.content import is_little
 from olston.operators.estimate import Work
 from olston.provenance import Provenance
 from olston.scheduler.cost import CostModel, Rates
@@ -22,6 +23,8 @@ MERGE: Way = "merge"
 UPSERT: Way = "upsert"
 REWRITE: Way = "rewrite"
 FEED: Way = "feed"
+REWRITE_LITTLE = "rewrite little"
+"""What rewriting a table is called, as to how long it takes to start, that is so small that one task counts it."""
 
 CHANGING: tuple[Way, ...] = (MERGE, UPSERT, REWRITE)
 """How a delta with deletions can be brought to a table: what allows one of these also allows those after it."""
@@ -83,6 +86,7 @@ class DeliveryPriced:
             return Work(base=3 * held, delta=rows, shuffled=held, written=(rows,), starts=starts)
         if way == REWRITE:
             shuffled = 6 * held * (rows > MANY)
+            starts = self._model.starting(REWRITE_LITTLE) if is_little(held, 0) else starts
             return Work(base=2 * held, delta=rows, shuffled=shuffled, written=(held + rows,), starts=starts)
         return Work(delta=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
 

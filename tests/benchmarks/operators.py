@@ -347,7 +347,7 @@ def main() -> int:
             variants(bench, sources, deltas)
         report(bench)
         overlays(bench, sources, deltas)
-        delivered = publishing(session, home, [10**4, 10**5, 10**6], min(deltas) * 10, options.repeat)
+        delivered = publishing(session, home, [10**4, 2 * 10**5, 10**6], min(deltas) * 10, options.repeat)
         fusing(bench, sources, min(deltas) * 10)
         known = priors([(m.operator, m.results, m.seconds, m.work) for m in bench.measured], bench.looked_up)
         if options.write_priors:

@@ -8,8 +8,6 @@ from statistics import median
 
 import numpy as np
 
-from olston.scheduler.ways import Way
-
 PRIORS = Path(__file__).parents[2] / "scheduler" / "priors.toml"
 RATES = ("base", "delta", "shuffled", "written")
 ALIKE = {
@@ -52,7 +50,7 @@ def priors(
     return rates, starts
 
 
-def write_priors(rates: Mapping[str, float], starts: Mapping[str, float], delivered: Mapping[Way, float]) -> None:
+def write_priors(rates: Mapping[str, float], starts: Mapping[str, float], delivered: Mapping[str, float]) -> None:
     """`delivered` are the seconds of each way to deliver few rows to a small table."""
     lines = [
         "# Seconds to start a step and per row of each kind of work, on a warm local session of two cores.",
@@ -63,6 +61,6 @@ def write_priors(rates: Mapping[str, float], starts: Mapping[str, float], delive
         "# How many times as long as the median each kind of operator takes to start, and each way to deliver.",
         "[starts]",
         *(f"{name} = {value:.2g}" for name, value in starts.items()),
-        *(f"{way} = {seconds / rates['start']:.2g}" for way, seconds in delivered.items()),
+        *(f'"{way}" = {seconds / rates["start"]:.2g}' for way, seconds in delivered.items()),
     ]
     PRIORS.write_text("\n".join(lines) + "\n", encoding="utf-8")

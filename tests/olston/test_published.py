@@ -14,6 +14,7 @@ import olston as ol
 from olston import table
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, Block, Kind, weak
+from olston.content import LITTLE
 from olston.errors import BlockError, StepError, StoreError
 from olston.operators import bag as bags
 from olston.operators.columns import DELETED, WEIGHT
@@ -104,6 +105,13 @@ class Consumer:
         return next(str(a["commitInfo"]["operation"]) for a in actions if "commitInfo" in a)
 
 
+@pytest.fixture(params=[0, LITTLE], ids=["looked up", "counted as one"])
+def rewriting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to find what is left of a table that is written anew."""
+    monkeypatch.setattr("olston.content.LITTLE", request.param)
+    return f"rewriting {request.param}"
+
+
 def test_before_the_first_delivery_nothing_is_held(lake: Lake) -> None:
     for output in ("other", "named"):
         consumer = Consumer(lake, output)
@@ -113,8 +121,8 @@ def test_before_the_first_delivery_nothing_is_held(lake: Lake) -> None:
     assert not lake.session.catalog.tableExists("shop.named"), "asking makes no table"
 
 
-def test_a_table_without_a_key_is_filled_appended_to_changed_and_replaced(lake: Lake) -> None:
-    consumer = Consumer(lake, "plain")
+def test_a_table_without_a_key_is_filled_appended_to_changed_and_replaced(lake: Lake, rewriting: str) -> None:
+    consumer = Consumer(Lake(lake.session, f"{lake.store.home}/{rewriting}", lake.store.workflow), "plain")
     first = consumer.deliver(BASE, [("a", 1, None), ("a", 1, None), (None, None, "x")], 1)
     assert (first.number, first.version, first.content, first.block) == (1, 0, T(1), "block 1")
     assert consumer.table.held(lake.session) == first
@@ -195,11 +203,13 @@ def test_each_way_gives_the_same_table(lake: Lake, spark: SparkSession, way: Way
         consumer.deliver(DELTA, {("f", 7, "f"): -1, ("f", 8, "f"): 1}, 5, ways=(way,))
 
 
-def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(lake: Lake, spark: SparkSession) -> None:
+def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(
+    lake: Lake, spark: SparkSession, rewriting: str
+) -> None:
     wf = ol.Workflow("w")
     rows = wf.source("s", "day date, `a.b` string, n int").map("parted", lambda df: df)
     wf.output(rows, table="shop.parted")
-    consumer = Consumer(Lake(spark, f"{lake.store.home}/parted", wf), "parted")
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/{rewriting}/parted", wf), "parted")
     spark.sql("CREATE TABLE shop.parted (day date, `a.b` string, n int) USING delta PARTITIONED BY (day, `a.b`)")
     first, other = date(2024, 1, 1), date(2024, 1, 2)
     held = [(first, "it's \\ `x`", 1), (first, "it's \\ `x`", 1), (first, None, 2), (other, "y", 3), (None, "y", 4)]
@@ -217,11 +227,13 @@ def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(lake: Lake,
     spark.sql("DROP TABLE shop.parted")
 
 
-def test_where_a_key_has_several_rows_only_the_deleted_one_goes(lake: Lake, spark: SparkSession) -> None:
+def test_where_a_key_has_several_rows_only_the_deleted_one_goes(
+    lake: Lake, spark: SparkSession, rewriting: str
+) -> None:
     # a join whose sides reflect different snapshots: b is delivered twice under one key
     wf = ol.Workflow("w")
     wf.output(wf.source("s", "url string, n int, `a.b` string", key="url").map("met", lambda df: df, key="url"))
-    consumer = Consumer(Lake(spark, f"{lake.store.home}/met", wf), "met")
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/{rewriting}/met", wf), "met")
     consumer.deliver(BASE, [("a", 1, "x"), ("b", 2, "x"), ("b", 3, "x")], 1)
     consumer.deliver(DELTA, {("b", 2, "x"): -1, ("b", 9, "y"): 1}, 2)
     assert consumer.rows() == bag(("a", 1, "x"), ("b", 3, "x"), ("b", 9, "y"))

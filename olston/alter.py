@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NEW, _THERE = f"{PREFIX}new_", f"{PREFIX}there"
 _COME, _GONE, _HAD, _MISSING = (f"{PREFIX}{what}" for what in ("come", "gone", "had", "missing"))
+_NULLS = ("", "__HIVE_DEFAULT_PARTITION__")
 MOST_PARTITIONS = 500
 """Partitions that are replaced one by one; beyond, the whole table is."""
 
@@ -75,6 +76,15 @@ def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], 
     rows: dict[str, str | Column] = {quoted(c): _of("s", _NEW + c) for c in columns}
     merging = merging.whenMatchedDelete(there.isNull()).whenMatchedUpdate(set=rows)
     (merging.whenNotMatchedInsert(there.isNotNull(), rows) if insert else merging).execute()
+
+
+def as_kept(session: SparkSession, path: str, rows: DataFrame) -> DataFrame:
+    """The rows as the table has them: in columns that it is partitioned by, Delta keeps some texts as null."""
+    from pyspark.sql import functions as F
+
+    types = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+    texts = [c for c in table.partition_columns(session, path) if types[c] == "string"]
+    return rows.withColumns({c: F.when(~col(c).isin(*_NULLS), col(c)) for c in texts}) if texts else rows
 
 
 def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str | None:

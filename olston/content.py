@@ -22,6 +22,8 @@ LOOKED_UP = 500_000
 """Rows that are read in the time it takes to send changes around and to count what they touch, however few they are."""
 LITTLE = 100_000
 """Rows that one task reads as soon as several would: changes are not looked up in so few, all are counted instead."""
+TOLD_APART = 8
+"""Parts up to which an error says which of them deletes what is not there; each costs a sum of all rows counted."""
 COUNTED = 200_000
 """Rows that are read in the time that counting takes longer than reading, however few they are."""
 
@@ -184,6 +186,12 @@ class Content:
         parts = (Part(**{**p, "files": tuple(p.get("files", ()))}) for p in fields["parts"])
         kept = None if anchor is None else Anchor(**{**anchor, "files": tuple(anchor.get("files", ()))})
         return cls(kept, tuple(parts))
+
+
+def told_apart(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
+    """The parts as an error tells them apart: each for itself, or if they are many, runs of them."""
+    count, runs_ = len(parts), min(len(parts), TOLD_APART)
+    return [tuple(parts[i * count // runs_ : (i + 1) * count // runs_]) for i in range(runs_)]
 
 
 def is_little(rows: float, size: float) -> bool:

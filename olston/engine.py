@@ -33,12 +33,13 @@ from olston.feed import Feed
 from olston.learning import Learning
 from olston.maintain import retire
 from olston.operators.columns import View, see
+from olston.planned import PlanOf
 from olston.planning import Demand, Planning
 from olston.provenance import Stamp
 from olston.published import Published
 from olston.recover import Recovered, recover
 from olston.release import release
-from olston.report import HistoryOf, PlanOf, ProvenanceOf, Report, StatusOf
+from olston.report import HistoryOf, ProvenanceOf, Report, StatusOf
 from olston.retention import forget_history
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
@@ -219,7 +220,8 @@ class Engine:
             planned = self._planning.plan(state, now, soon=soon)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
-        return PlanOf(planned.decision, evidence, planned.now, changes, planned.problem, self._paused, state.outdated)
+        decided = planned.decision, evidence, planned.now, planned.problem
+        return PlanOf(*decided, self.workflow, full, changes, self._paused, state.outdated)
 
     def serve(self, *, stop: threading.Event | None = None) -> None:
         """Keep the promises until told to stop, by `stop`, SIGTERM or Ctrl-C: steps that run then may finish.

@@ -32,8 +32,8 @@ def failed(what: str, error: Exception) -> OlstonError:
     if MISSING in text:
         said = _STATE.sub("", text[text.index(MISSING) + len(MISSING) + 2 :].splitlines()[0])
         return BlockError(
-            f"{what}: {said}. Nothing readable has changed. If the delta arrived, what is behind it waits "
-            'until its source is given all there is: ingest(…, kind="base").',
+            f"{what}: {said}. Nothing readable has changed. If the delta arrived, what is behind it waits until its "
+            'source is given a delta that adds what was missing, or all there is: ingest(…, kind="base").',
             code=MISSING,
         )
     return StepError(f"{what}: {reason(error)} Nothing readable has changed; mend what failed and run again.")

@@ -2,8 +2,8 @@
 
 A stateless step whose result is read once, physically, by one step of the same plan costs no job, no commit and no
 file of its own, nor does a split of which one step reads all the results that are read; nor does a strong delta made
-from a weak one, which is kept and says the same. What is made for a
-consumer and read by nobody else is written once, into the published table (DESIGN 4).
+from a weak one, which is kept and says the same. What is made for a consumer and read by nobody else is written once,
+into the published table (DESIGN 4). But what no consumer holds and a policy forbids to make again is written.
 Everything else a plan makes is written, since the next plan may stand on it.
 """
 
@@ -18,7 +18,7 @@ from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
 from olston.operators.map import BatchMap, IncrementalMap, Project, ReplaceMap
 from olston.operators.operator import Operator
 from olston.operators.union import AnyUnion
-from olston.scheduler.network import Output, Variant
+from olston.scheduler.network import Output, Recompute, Variant
 from olston.scheduler.plan import Invocation
 from olston.step import Inline, Step, Stored
 
@@ -75,6 +75,8 @@ def _within(
         reader.results[0].key not in found or sum(r.key in readers for r in reader.results) > 1
     ):
         return False  # each result of a split is made apart
+    if step.operator.recompute is not Recompute.ALLOWED:
+        return False  # what must not be made anew is kept
     strengthened = isinstance(step.operator.operator, Strengthen)
     return (stateless or strengthened) and _reads_once(reader.operator.operator, result)
 

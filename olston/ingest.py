@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from olston.channel import Channel
 
 KINDS = ("append", "replace", "delta", "base")
+MOST = 2**31 - 1
+"""How often a row of a delta can be added or deleted at most."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,13 @@ def _fitting(declared: StructType, channel: str, offered: DataFrame, kind: str) 
         gone = F.coalesce(col(DELETED), F.lit(False)) if DELETED in offered.columns else F.lit(False)
         return offered.select(*columns, gone.alias(DELETED))
     if extra == WEIGHT:
-        fault = F.raise_error(F.lit(f"{channel}: a row of the delta has no {WEIGHT}")).cast("bigint")
-        return offered.select(*columns, F.coalesce(col(WEIGHT).cast("bigint"), fault).alias(WEIGHT))
+        weight = col(WEIGHT).cast("bigint")
+        missing = f"{channel}: a row of the delta has no {WEIGHT}"
+        fault = F.when(weight.isNull(), missing).otherwise(
+            F.concat(F.lit(f"{channel}: a row of the delta has a {WEIGHT} beyond ±{MOST:,}: "), weight.cast("string"))
+        )
+        checked = F.when(weight.between(-MOST, MOST), weight).otherwise(F.raise_error(fault).cast("bigint"))
+        return offered.select(*columns, checked.alias(WEIGHT))
     return offered.select(*columns)
 
 

@@ -224,6 +224,7 @@ class Published:
             delta = given
         else:
             delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
+        delta = replace(delta, rows=alter.as_kept(session, path, delta.rows))
         key = key_columns(self._key or (), held.columns)
         allows: Way | None = None
         for way in ways if key else ():

@@ -8,14 +8,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from olston.declared import Change
 from olston.duration import show_duration, show_measured
 from olston.html import html
 from olston.pathway import Pathway
 from olston.provenance import Provenance, Stamp
-from olston.scheduler.decide import Decision
-from olston.scheduler.explain import Due, Evidence
-from olston.scheduler.problem import Problem
 from olston.timeline import History
 
 if TYPE_CHECKING:
@@ -25,10 +21,13 @@ if TYPE_CHECKING:
 
 
 class Shown(ABC):
-    """An answer that can be printed: plain text by `print`, a table in a notebook."""
+    """An answer that can be printed: plain text by `print` and at a prompt, a table in a notebook."""
 
     @abstractmethod
     def __rich__(self) -> RenderableType: ...
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -42,14 +41,14 @@ class Shown(ABC):
         return html(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProvenanceOf(Shown):
     """Which snapshots of which inputs a channel reflects, how old they are, and how far apart."""
 
     channel: str
     content: Provenance
     pathways: tuple[Pathway, ...]
-    history: History = field(repr=False)
+    history: History
 
     def to_dict(self) -> dict[str, Any]:
         inputs = [p.input for p in self.pathways]
@@ -87,89 +86,7 @@ class ProvenanceOf(Shown):
         return Group(table, verdict)
 
 
-PAUSED = "paused: nothing is begun until resume"
-
-
-@dataclass(frozen=True)
-class PlanOf(Shown):
-    """What would be done, what it is expected to cost, and why; `changes` of the definition come first."""
-
-    decision: Decision
-    evidence: Evidence | None
-    now: Stamp
-    changes: tuple[Change, ...] = ()
-    problem: Problem | None = field(default=None, repr=False)
-    """What was decided on."""
-    paused: bool = False
-    """Whether nothing is begun until `resume`."""
-    outdated: frozenset[str] = frozenset()
-    """The outputs that hold what another definition made."""
-
-    @property
-    def due(self) -> tuple[str, ...]:
-        return self.decision.due
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The names of the steps, in order; a delivery is an arrow to its output."""
-        return tuple(f"→ {s.operands[-1].channel}" if s.is_delivery else str(s.operator) for s in self.decision.steps)
-
-    @property
-    def cost(self) -> float:
-        """Expected seconds."""
-        return self.decision.cost
-
-    def reason(self, due: Due) -> str:
-        """Why an output is due."""
-        outdated = due.bound is None and due.output in self.outdated
-        return f"{due.output} holds what another definition made" if outdated else str(due)
-
-    def to_dict(self) -> dict[str, Any]:
-        reason = self.decision.infeasible
-        return {
-            "changes": [
-                {"channel": c.channel, "change": c.what, "parts": c.parts, "because": c.because} for c in self.changes
-            ],
-            "due": list(self.due),
-            "steps": [
-                {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}
-                for name, s in zip(self.steps, self.decision.steps, strict=True)
-            ],
-            "cost": self.cost,
-            "feasible": self.decision.feasible,
-            "why": None if reason is None else reason.reason,
-            "paused": self.paused,
-            "outdated": sorted(self.outdated),
-            "evidence": self.evidence.to_json() if self.evidence else None,
-        }  # fmt: skip
-
-    def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table
-
-        changed = [*([PAUSED] if self.paused else ()), *(f"definition: {c}" for c in self.changes)]
-        if not self.due:
-            return Group(*changed, "nothing is due")
-        if self.decision.infeasible is not None:
-            return Group(*changed, f"no plan: {self.decision.infeasible.reason}")
-        table = Table(title=f"{len(self.steps)} steps, about {self.cost:.2g} s", title_justify="left", box=None)
-        for heading in ("step", "makes", "rows", "seconds"):
-            table.add_column(heading)
-        for name, step in zip(self.steps, self.decision.steps, strict=True):
-            made = step.results[0]
-            rows = "" if step.is_delivery else f"{sum(b.rows for b in step.results):,.0f}"
-            table.add_row(name, str(made).partition(": ")[2], rows, f"{step.cost:.2g}")
-        lines: list[RenderableType] = [
-            *changed,
-            *(f"due: {self.reason(d)}" for d in (self.evidence.due if self.evidence else ())),
-            table,
-        ]
-        for other in self.evidence.alternatives if self.evidence else ():
-            lines.append(f"not {', '.join(other.steps)}: {other.reason}")
-        return Group(*lines)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report(Shown):
     """What a refresh did: the steps, expected against actual seconds, and what consumers hold now."""
 
@@ -242,7 +159,7 @@ class OutputOf:
     """Whether it holds what another definition made; then `held` is none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StatusOf(Shown):
     """Every output with its freshness and consistency against each bound."""
 
@@ -338,7 +255,7 @@ class Tried:
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HistoryOf(Shown):
     """Steps, the newest first."""
 

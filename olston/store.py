@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
-from olston.content import Anchor, Content, Part, runs
+from olston.content import Anchor, Content, Part, runs, told_apart
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
@@ -147,7 +147,9 @@ class Store:
                 changes = self._parts(session, channel, parts)
                 label: str | Sequence[str] = parts[0].label
                 if len(parts) > 1:
-                    label, changes = [p.label for p in parts], changes.withColumn(PART, _positions(parts))
+                    apart = told_apart(parts)
+                    label = [Content(None, some).label for some in apart]
+                    changes = changes.withColumn(PART, _positions(apart))
                 changes = changes.drop(BLOCK)
                 if lying.little:
                     rows = bag.plus(rows, changes, label=label, little=True)
@@ -199,7 +201,7 @@ class Store:
         if len(parts) == 1:
             return self._weak_part(session, channel, parts[0])
         rows = self._parts(session, channel, parts)
-        return weak.chained(rows.withColumn(PART, _positions(parts)).drop(BLOCK))
+        return weak.chained(rows.withColumn(PART, _positions([(p,) for p in parts])).drop(BLOCK))
 
     def _weak_part(self, session: SparkSession, channel: str, part: Part) -> DataFrame:
         return self._parts(session, channel, [part]).drop(BLOCK)
@@ -367,9 +369,9 @@ def _spelt_alike(names: Iterable[str]) -> list[str]:
     return sorted(n.lower() for n in names)
 
 
-def _positions(parts: Sequence[Part]) -> Column:
-    """Where among `parts` a row belongs."""
-    return _lookup({p.attempt: i for i, p in enumerate(parts)})
+def _positions(runs: Sequence[Sequence[Part]]) -> Column:
+    """To which of the runs of parts a row belongs."""
+    return _lookup({p.attempt: i for i, parts in enumerate(runs) for p in parts})
 
 
 def _place(part: Part) -> tuple[str, bool]:

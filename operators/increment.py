@@ -31,7 +31,7 @@ def total(rows: DataFrame, key: Sequence[str], *, label: str | None = None) -> D
     of, amounts = key_columns(key, rows.columns), _amounts(rows, key)
     added = _added(rows, of, amounts)
     shown = set(amounts) if label else set()
-    return added.select(*[_shown(c, amounts, label=label) if c in shown else col(c) for c in rows.columns])
+    return added.select(*[_shown(c, amounts, of, label=label) if c in shown else col(c) for c in rows.columns])
 
 
 def apply(base: DataFrame, weak: DataFrame, key: Sequence[str], *, small: bool, label: str) -> DataFrame:
@@ -65,8 +65,8 @@ def strengthen(
     nothing = [F.lit(None).cast(old.schema[c].dataType).alias(c) for c in had]
     new = weak.select(*map(col, [*of, *amounts]), *nothing)
     added = _added(bag.union(old, new), of, [*amounts, *had])
-    after = F.struct(*[_shown(c, amounts, label=label) for c in amounts])
-    before = F.struct(*[_shown(c, amounts, prefix=_BEFORE, label=among) for c in amounts])
+    after = F.struct(*[_shown(c, amounts, of, label=label) for c in amounts])
+    before = F.struct(*[_shown(c, amounts, of, prefix=_BEFORE, label=among) for c in amounts])
     lives = col(ROWS) != 0 if key else F.lit(True)
     lived = F.coalesce(col(_BEFORE + ROWS) != 0, F.lit(False)) if key else F.lit(True)
     ends = F.array(
@@ -108,7 +108,9 @@ def _amounts(rows: DataFrame, key: Sequence[str]) -> list[str]:
     return [ROWS] if tuple(key) == ALL else [c for c in rows.columns if c not in of]
 
 
-def _shown(name: str, amounts: Sequence[str], *, prefix: str = "", label: str | None = None) -> Column:
+def _shown(
+    name: str, amounts: Sequence[str], of: Sequence[str], *, prefix: str = "", label: str | None = None
+) -> Column:
     """An amount as bases have it; with `label` it is an error of what is called so if a group has too few rows."""
     from pyspark.sql import functions as F
 
@@ -116,8 +118,11 @@ def _shown(name: str, amounts: Sequence[str], *, prefix: str = "", label: str | 
     if VALUES + name in amounts:
         return F.when(col(prefix + VALUES + name) != 0, amount).alias(name)
     if name == ROWS and label:
-        text = f"[{bag.MISSING}] {label} takes more rows from a group than it has"
-        return F.when(amount < 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(amount).alias(ROWS)
+        text = F.lit(f"[{bag.MISSING}] {label} takes more rows from a group than it has")
+        if of:
+            group = F.struct(*map(col, of)).cast("string")
+            text = F.concat(text, F.lit(": "), F.substring(group, 1, 200))
+        return F.when(amount < 0, F.raise_error(text).cast("bigint")).otherwise(amount).alias(ROWS)
     return amount.alias(name)
 
 

@@ -196,8 +196,9 @@ def cheaper(best: Solution, other: Solution | None) -> Solution:
 def barred(problem: Problem, last_resort: bool) -> frozenset[Variant]:
     """The batch variants that policies forbid, since what they make exists already."""
     allowed = (Recompute.ALLOWED, Recompute.LAST_RESORT) if last_resort else (Recompute.ALLOWED,)
-    return frozenset(
-        v
-        for v in problem.network.reluctant
-        if v.recompute not in allowed and any(b.is_base for o in v.outputs for b in problem.blocks.get(o, ()))
-    )
+
+    def exists(channel: str) -> bool:
+        return problem.holds.get(channel) is not None or any(b.is_base for b in problem.blocks.get(channel, ()))
+
+    reluctant = (v for v in problem.network.reluctant if v.recompute not in allowed)
+    return frozenset(v for v in reluctant if any(map(exists, v.outputs)))

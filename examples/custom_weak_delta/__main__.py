@@ -6,7 +6,6 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import olston as ol
-from olston.cli.plan_tree import plan_tree
 from olston.cli.show import console
 from olston.cli.watch import watching
 from olston.examples.custom_weak_delta.workflow import as_lists, best, wf
@@ -31,7 +30,7 @@ def tell(home: str, spark: SparkSession | None = None) -> bool:
             engine.ingest("visits", engine.spark.createDataFrame(visits, "site string, url string"))
             console.print(f"\n[bold]{name}[/bold]: {len(visits):,} visits arrive")
             if visits is FEW:
-                console.print(plan_tree(engine.plan(), wf))
+                console.print(engine.plan())
             with watching(engine, quiet=not console.is_terminal):
                 engine.refresh()
             for given in engine.feed("top").after(cursor):

@@ -17,13 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 import olston as ol
-from olston.cli.plan_tree import plan_tree
 from olston.cli.show import console
 from olston.cli.watch import watching
 from olston.examples.search_preprocessing.recompute import differing, recompute
 from olston.examples.search_preprocessing.waves import DEMO, Size, Wave, rows, waves
 from olston.examples.search_preprocessing.workflow import wf
-from olston.report import PlanOf
+from olston.planned import PlanOf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,7 +123,7 @@ class _Story:
         if kind not in self._shown and kind in _TELLING:
             self._shown.add(kind)
             _say(f"[bold]{_TELLING[kind]}[/bold]")
-            console.print(plan_tree(plan, wf))
+            console.print(plan)
 
 
 _TELLING = {
@@ -137,7 +136,7 @@ _TELLING = {
 def _kind(plan: PlanOf) -> str:
     """What a plan is like: the first fill, new pages alone, new scores for them too, or a repair of all rows."""
     if any(step in ("output.batch", "output.async_batch") for step in plan.steps):
-        return "repair" if all(held is not None for held in plan.problem.holds.values()) else "fill"  # type: ignore[union-attr]
+        return "repair" if all(held is not None for held in plan.problem.holds.values()) else "fill"
     return "scores too" if any(step.startswith("counts") for step in plan.steps) else "pages alone"
 
 

@@ -50,7 +50,6 @@ def plan(
 
 def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Path | None, as_json: bool) -> None:
     from olston.cli.opened import opened
-    from olston.cli.plan_tree import plan_tree
     from olston.cli.show import console, emit_json
 
     target = None if dump is None else dump.resolve()
@@ -62,15 +61,15 @@ def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Pa
     if target is not None:
         from olston.scheduler.problem_dump import dump as dumped
 
-        cases = [dumped(p.problem, p.decision, workflow.name) for p in plans if p.problem is not None]
+        cases = [dumped(p.problem, p.decision, workflow.name) for p in plans]
         numbered = [{**c, "id": f"{workflow.name}-{i}"} for i, c in enumerate(cases, 1)]
         _write(target, {"cases": numbered} if len(cases) > 1 else cases[0])
     if as_json:
         found = [p.to_dict() for p in plans]
         emit_json(found[0] if len(found) == 1 else found)
         return
-    for one, (_, full) in zip(plans, asked, strict=True):
-        console.print(plan_tree(one, workflow, full=full))
+    for one in plans:
+        console.print(one)
     if dump is not None:
         console.print(f"written to {dump}", markup=False)
 

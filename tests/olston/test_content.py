@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olston.block import DELTA, MONOTONE, Kind
-from olston.content import Anchor, Content, Part, runs
+from olston.content import TOLD_APART, Anchor, Content, Part, runs, told_apart
 
 ANCHOR = Anchor("pages/anchors/a0", "a0", rows=10, bytes=100)
 
@@ -127,3 +127,12 @@ def test_errors_call_a_few_parts_by_their_names_and_many_by_the_first_and_the_la
     assert Content(ANCHOR).label == ""
     assert delta(*named[:3]).label == "delta 0; delta 1; delta 2"
     assert delta(*named).label == "one of those from delta 0 to delta 4"
+
+
+@given(st.integers(0, 500))
+def test_errors_tell_so_many_parts_apart_and_no_more(count: int) -> None:
+    parts = [part(str(i)) for i in range(count)]
+    apart = told_apart(parts)
+    assert [p for some in apart for p in some] == parts
+    assert len(apart) == min(count, TOLD_APART)
+    assert {len(some) for some in apart} <= {count // TOLD_APART, count // TOLD_APART + 1}

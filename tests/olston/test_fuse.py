@@ -66,6 +66,17 @@ def test_what_is_made_for_a_consumer_alone_is_written_once_into_its_table() -> N
     assert set(unwritten([MAP, JOIN, delivered(OUT)], read=NETWORK.read)) == {DIGESTS.key, OUT.key}
 
 
+def test_a_base_that_a_policy_forbids_to_make_anew_is_kept() -> None:
+    wf = ol.Workflow("w")
+    pages = wf.source("pages")
+    wf.output(pages.map("strict", lambda df: df, policy="incremental_strict").map("out", lambda df: df))
+    variants = {v.name: v for v in compile_workflow(wf).variants}
+    read, made, out = (Block(c, BASE, T(1)) for c in ("pages", "strict", "out"))
+    first = Invocation(variants["strict.batch"], (read,), (made,), 1.0, 1)
+    second = Invocation(variants["out.batch"], (made,), (out,), 1.0, 1)
+    assert set(unwritten([first, second, delivered(out)])) == {out.key}
+
+
 def test_what_others_read_in_later_plans_is_written() -> None:
     assert set(unwritten([MAP, JOIN, delivered(OUT)], read={"out"})) == {DIGESTS.key}
 

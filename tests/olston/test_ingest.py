@@ -148,6 +148,9 @@ def test_a_delta_says_how_often(lake: Lake) -> None:
         offer(lake, "pages", offered, "delta")
     assert raised.value.__cause__ is not None
     assert "Nothing of it has arrived" in str(raised.value)
+    often = lake.frame("pages", [("a", 1, None, 2**31 - 1), ("b", 1, None, -(2**31))], "_weight bigint")
+    with pytest.raises(IngestError, match="pages: a row of the delta has a _weight beyond ±2,147,483,647: -2147483648"):
+        offer(lake, "pages", often, "delta")
 
 
 def test_several_rows_of_one_key_in_a_wave_are_refused_with_the_rows(lake: Lake) -> None:

@@ -224,6 +224,11 @@ def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(
     own.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     consumer.deliver(BASE, [(first, "z", 6)], 3, own=own)
     assert consumer.rows() == bag((first, "z", 6)), "whatever the session says of partitions that get no rows"
+    consumer.deliver(BASE, [(first, "", 7), (first, "z", 7)], 4)
+    assert consumer.rows() == bag((first, None, 7), (first, "z", 7)), "Delta has no empty text in a partition"
+    made = consumer.deliver(DELTA, {(first, "", 7): -1, (other, "", 8): 1}, 5)
+    assert (made.way, made.held) == ("rewrite", 2)
+    assert consumer.rows() == bag((other, None, 8), (first, "z", 7))
     spark.sql("DROP TABLE shop.parted")
 
 

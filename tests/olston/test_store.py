@@ -234,6 +234,19 @@ def test_deleting_what_is_not_there_is_an_error_of_the_delta_that_did(lake: Lake
         assert f"{guilty} deletes a row that is not there: {row}" in str(raised.value)
 
 
+@pytest.mark.usefixtures("either")
+def test_of_many_deltas_an_error_names_those_among_which_one_deleted_too_much(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("olston.content.TOLD_APART", 2)
+    deltas = [{("a", 1): 1}, {("b", 2): 1}, {("b", 2): -1}, {("a", 1): -2}, {("b", 2): 1}]
+    made = lake.deltas("pages", *deltas)
+    labels = [m.content.parts[0].label for m in made]
+    with pytest.raises(Exception, match=bags.MISSING) as raised:
+        lake.store.read(lake.session, "pages", BASE, reduce(Content.then, (m.content for m in made))).collect()
+    assert f"{'; '.join(labels[3:])} deletes a row that is not there: {{a, 1}}" in str(raised.value)
+
+
 def test_a_deletion_that_later_parts_make_good_is_none(lake: Lake) -> None:
     """Abutting deltas act as one: their weights add up."""
     deltas = lake.deltas("pages", {("a", 1): -1}, {("a", 1): 2})

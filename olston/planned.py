@@ -1,26 +1,101 @@
-"""A plan of the present moment as a tree: what is due, the steps, what is held then, and what was rejected."""
+"""A plan of the present moment: what is due, the steps, what is held then, and what was rejected; shown as a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from rich.table import Table
-from rich.text import Text
-from rich.tree import Tree
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from olston.block import Block
+from olston.declared import Change
 from olston.duration import show_duration, show_measured
-from olston.pathway import Pathway
-from olston.provenance import Provenance
-from olston.report import PAUSED, PlanOf, moment, moments
-from olston.scheduler.explain import Due
+from olston.provenance import Provenance, Stamp
+from olston.report import Shown, moment, moments
+from olston.scheduler.decide import Decision
+from olston.scheduler.explain import Due, Evidence
 from olston.scheduler.plan import Invocation
+from olston.scheduler.problem import Problem
 from olston.workflow import Workflow
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.tree import Tree
 
-def plan_tree(plan: PlanOf, workflow: Workflow, *, full: bool = False) -> Tree:
-    """The tree for a plan of `workflow`; `full` if it is to compute outputs anew."""
-    pathways = {name: channel.pathways for name, channel in workflow.channels.items()}
+PAUSED = "paused: nothing is begun until resume"
+
+
+@dataclass(frozen=True, repr=False)
+class PlanOf(Shown):
+    """What would be done, what it is expected to cost, and why; `changes` of the definition come first."""
+
+    decision: Decision
+    evidence: Evidence | None
+    now: Stamp
+    problem: Problem
+    """What was decided on."""
+    workflow: Workflow
+    full: bool = False
+    """Whether outputs are to be computed anew."""
+    changes: tuple[Change, ...] = ()
+    paused: bool = False
+    """Whether nothing is begun until `resume`."""
+    outdated: frozenset[str] = frozenset()
+    """The outputs that hold what another definition made."""
+
+    @property
+    def due(self) -> tuple[str, ...]:
+        return self.decision.due
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of the steps, in order; a delivery is an arrow to its output."""
+        return tuple(f"→ {s.operands[-1].channel}" if s.is_delivery else str(s.operator) for s in self.decision.steps)
+
+    @property
+    def cost(self) -> float:
+        """Expected seconds."""
+        return self.decision.cost
+
+    def reason(self, due: Due) -> str:
+        """Why an output is due."""
+        if self.full:
+            return f"{due.output} is asked for anew"
+        if due.bound is None:
+            outdated = due.output in self.outdated
+            return f"{due.output} holds what another definition made" if outdated else str(due)
+        name = self.workflow.channels[due.output].pathways[due.bound.pathway].name
+        late = show_measured(due.late)
+        if due.bound.bound == 0:
+            return f"{due.output} is {late} behind {name}, and may not be"
+        return f"{due.output} is {late} later behind {name} than the {show_duration(due.bound.bound)} it may be"
+
+    def to_dict(self) -> dict[str, Any]:
+        reason = self.decision.infeasible
+        return {
+            "changes": [
+                {"channel": c.channel, "change": c.what, "parts": c.parts, "because": c.because} for c in self.changes
+            ],
+            "due": list(self.due),
+            "steps": [
+                {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}
+                for name, s in zip(self.steps, self.decision.steps, strict=True)
+            ],
+            "cost": self.cost,
+            "feasible": self.decision.feasible,
+            "why": None if reason is None else reason.reason,
+            "paused": self.paused,
+            "outdated": sorted(self.outdated),
+            "evidence": self.evidence.to_json() if self.evidence else None,
+        }  # fmt: skip
+
+    def __rich__(self) -> RenderableType:
+        return _tree(self)
+
+
+def _tree(plan: PlanOf) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
+
     tree = Tree(Text(_title(plan), style="bold"))
     if plan.paused:
         tree.add(Text(PAUSED, style="yellow"))
@@ -34,11 +109,11 @@ def plan_tree(plan: PlanOf, workflow: Workflow, *, full: bool = False) -> Tree:
     if evidence is not None and evidence.due:
         due = tree.add("due")
         for reason in evidence.due:
-            due.add(Text(f"{reason.output} is asked for anew" if full else _due(plan, reason, pathways)))
+            due.add(Text(plan.reason(reason)))
     if plan.steps:
         tree.add("steps").add(_steps(plan))
     for output, content in plan.decision.holds_after.items():
-        tree.add(Text(f"{output} reflects then")).add(_reflected(plan, workflow, output, content))
+        tree.add(Text(f"{output} reflects then")).add(_reflected(plan, output, content))
     if evidence is not None and evidence.alternatives:
         rejected = tree.add("rejected")
         for other in evidence.alternatives:
@@ -57,17 +132,9 @@ def _title(plan: PlanOf) -> str:
     return f"{len(plan.steps)} steps, about {plan.cost:.2g} s"
 
 
-def _due(plan: PlanOf, reason: Due, pathways: Mapping[str, Sequence[Pathway]]) -> str:
-    if reason.bound is None:
-        return plan.reason(reason)
-    name = pathways[reason.output][reason.bound.pathway].name
-    late = show_measured(reason.late)
-    if reason.bound.bound == 0:
-        return f"{reason.output} is {late} behind {name}, and may not be"
-    return f"{reason.output} is {late} later behind {name} than the {show_duration(reason.bound.bound)} it may be"
-
-
 def _steps(plan: PlanOf) -> Table:
+    from rich.text import Text
+
     table = _table(("#", "right"), ("step", "left"), ("makes", "left"), ("rows", "right"), ("seconds", "right"))
     for number, (name, step) in enumerate(zip(plan.steps, plan.decision.steps, strict=True), 1):
         rows = step.operands[-1].rows if step.is_delivery else sum(b.rows for b in step.results)
@@ -87,9 +154,11 @@ def _shown(block: Block) -> str:
     return f"{block.kind} to {newest}" if block.source is not None else f"{block.kind} at {newest}"
 
 
-def _reflected(plan: PlanOf, workflow: Workflow, output: str, content: Provenance) -> Table:
+def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:
     """The snapshots held then, and what the bounds that were declared have left."""
-    assert plan.problem is not None
+    from rich.text import Text
+
+    workflow = plan.workflow
     history, pathways = plan.problem.history, workflow.channels[output].pathways
     inputs = [p.input for p in pathways]
     stale = {b.pathway: b.bound for b in workflow.staleness if b.channel == output}
@@ -108,6 +177,8 @@ def _reflected(plan: PlanOf, workflow: Workflow, output: str, content: Provenanc
 
 
 def _table(*columns: tuple[str, str]) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, show_edge=False)
     for heading, side in columns:
         named = heading in ("step", "pathway")  # names are kept whole where sentences can be broken instead

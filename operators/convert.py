@@ -22,6 +22,9 @@ from olston.operators.weak import WeakDelta
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+CHANGED = 0.1
+"""The part of the groups of a channel that is taken to differ between two bases."""
+
 
 @dataclass(frozen=True)
 class Apply:
@@ -54,7 +57,7 @@ class Difference:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         old, new = operands[0].rows, operands[1].rows
-        return Work(base=old + new, shuffled=old + new, written=(abs(new - old),))
+        return Work(base=old + new, shuffled=old + new, written=(_differing(old, new, statistics),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return (bag.difference(operands[0].rows, operands[1].rows),)
@@ -161,7 +164,13 @@ class WeakDifference:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         old, new = operands[0].rows, operands[1].rows
-        return Work(base=old + new, shuffled=old + new, written=(abs(new - old) / self.weak.expand,))
+        return Work(base=old + new, shuffled=old + new, written=(_differing(old, new, statistics) / self.weak.expand,))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return (self.weak.compared(operands[0].rows, operands[1].rows),)
+
+
+def _differing(old: float, new: float, statistics: Statistics) -> float:
+    """Rows in which two bases differ: those that one has more, but groups change while there are as many of them."""
+    more = abs(new - old)
+    return more if statistics.groups is None else max(more, CHANGED * min(old, new))

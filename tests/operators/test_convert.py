@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import olston as ol
-from olston.block import BASE, DELTA, MONOTONE, Kind, weak
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind, weak
 from olston.operators.chain import Chain
 from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen, WeakDifference, Weaken
+from olston.operators.estimate import Statistics
 from olston.operators.operator import Operator
 from olston.operators.signature import Relaxed
 from olston.operators.weak import replace
@@ -118,6 +119,14 @@ def test_chaining_and_completing_cost_nothing() -> None:
     assert by_name["u.chain"].price([one_sided, one_sided])[0] == 0.0
     assert not by_name["u.chain"].listed
     assert (str(Complete().signature), str(Chain(DELTA).signature)) == ("B,Δ → Δ", "Δ,Δ → Δ")
+
+
+def test_groups_are_expected_to_change_while_there_are_as_many_and_other_rows_are_not() -> None:
+    old, new = Block("c", BASE, T(1), rows=20_007), Block("c", BASE, T(2), rows=20_036)
+    for operator in (Difference(), WeakDifference(replace("k"))):
+        assert operator.estimate([old, new], Statistics()).written[0] <= 29
+        assert operator.estimate([old, new], Statistics(groups=20_000)).written[0] > 1_000
+        assert operator.estimate([Block("c", BASE, T(0)), new], Statistics(groups=20_000)).written[0] > 10_000
 
 
 def test_declared_bounds_do_not_bind_on_what_a_converter_reads() -> None:

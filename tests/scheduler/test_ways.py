@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.content import LITTLE
 from olston.provenance import Provenance
-from olston.scheduler.cost import CostModel, Rates, delivery_to
+from olston.scheduler.cost import ENGINE, CostModel, Rates, delivery_to
 from olston.scheduler.ways import CHANGING, DeliveryPriced
 
 T = Provenance.at
@@ -33,6 +34,23 @@ def test_a_small_table_is_rewritten_and_a_large_one_changed_in_place() -> None:
     assert priced(10**4).ways(CHANGES)[0] == "rewrite"
     assert priced(10**7).ways(CHANGES)[0] == "merge"
     assert set(priced(10**7).ways(CHANGES)) == set(CHANGING)
+
+
+def test_many_changes_of_a_large_table_are_no_matter_for_a_merge() -> None:
+    """Measured: 500,000 changes in 5 million rows take 15 to 17 s by a MERGE, and 12 to 15 s by rewriting."""
+    many = Block("out", DELTA, T(2), T(1), 500_000)
+    price = DeliveryPriced("out", ENGINE, keyed=True)
+    price.stand(5e6, None)
+    assert price.ways(many)[0] == "rewrite"
+    assert 10 < price.cost(many, "rewrite") < price.cost(many, "merge") < 20
+    assert price.ways(CHANGES)[0] == "merge"
+
+
+def test_a_table_that_one_task_can_count_is_rewritten_sooner() -> None:
+    few, more = (DeliveryPriced("out", ENGINE, keyed=True) for _ in range(2))
+    few.stand(LITTLE, None)
+    more.stand(LITTLE + 1, None)
+    assert 2 * few.cost(CHANGES, "rewrite") < more.cost(CHANGES, "rewrite")
 
 
 def test_without_a_key_there_is_nothing_to_merge_by() -> None:

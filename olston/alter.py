@@ -82,8 +82,8 @@ def as_kept(session: SparkSession, path: str, rows: DataFrame) -> DataFrame:
     """The rows as the table has them: in columns that it is partitioned by, Delta keeps some texts as null."""
     from pyspark.sql import functions as F
 
-    types = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
-    texts = [c for c in table.partition_columns(session, path) if types[c] == "string"]
+    parted = {c.lower() for c in table.partition_columns(session, path)}
+    texts = [f.name for f in rows.schema.fields if f.name.lower() in parted and f.dataType.simpleString() == "string"]
     return rows.withColumns({c: F.when(~col(c).isin(*_NULLS), col(c)) for c in texts}) if texts else rows
 
 
@@ -100,9 +100,9 @@ def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str 
     rows = found.collect()
     if not 0 < len(rows) <= MOST_PARTITIONS:
         return None
-    types = {f.name: f.dataType.simpleString() for f in delta.rows.schema.fields}
+    types = {f.name.lower(): f.dataType.simpleString() for f in delta.rows.schema.fields}
     return " OR ".join(
-        "(" + " AND ".join(_is(c, types[c], value) for c, value in zip(partitioned, row, strict=True)) + ")"
+        "(" + " AND ".join(_is(c, types[c.lower()], value) for c, value in zip(partitioned, row, strict=True)) + ")"
         for row in rows
     )
 

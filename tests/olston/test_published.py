@@ -210,7 +210,7 @@ def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(
     rows = wf.source("s", "day date, `a.b` string, n int").map("parted", lambda df: df)
     wf.output(rows, table="shop.parted")
     consumer = Consumer(Lake(spark, f"{lake.store.home}/{rewriting}/parted", wf), "parted")
-    spark.sql("CREATE TABLE shop.parted (day date, `a.b` string, n int) USING delta PARTITIONED BY (day, `a.b`)")
+    spark.sql("CREATE TABLE shop.parted (day date, `a.b` string, n int) USING delta PARTITIONED BY (DAY, `a.b`)")
     first, other = date(2024, 1, 1), date(2024, 1, 2)
     held = [(first, "it's \\ `x`", 1), (first, "it's \\ `x`", 1), (first, None, 2), (other, "y", 3), (None, "y", 4)]
     consumer.deliver(BASE, held, 1)

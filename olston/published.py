@@ -220,11 +220,11 @@ class Published:
     ) -> Altered:
         """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
+        given = replace(given, rows=alter.as_kept(session, path, given.rows))
         if is_strong(block.kind):
             delta = given
         else:
             delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
-        delta = replace(delta, rows=alter.as_kept(session, path, delta.rows))
         key = key_columns(self._key or (), held.columns)
         allows: Way | None = None
         for way in ways if key else ():

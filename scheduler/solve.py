@@ -196,9 +196,16 @@ def cheaper(best: Solution, other: Solution | None) -> Solution:
 def barred(problem: Problem, last_resort: bool) -> frozenset[Variant]:
     """The batch variants that policies forbid, since what they make exists already."""
     allowed = (Recompute.ALLOWED, Recompute.LAST_RESORT) if last_resort else (Recompute.ALLOWED,)
+    network = problem.network
 
-    def exists(channel: str) -> bool:
-        return problem.holds.get(channel) is not None or any(b.is_base for b in problem.blocks.get(channel, ()))
+    def kept(channel: str) -> bool:
+        return any(b.is_base for b in problem.blocks.get(channel, ()))
 
-    reluctant = (v for v in problem.network.reluctant if v.recompute not in allowed)
-    return frozenset(v for v in reluctant if any(map(exists, v.outputs)))
+    def held(channel: str) -> bool:
+        """Whether its consumer holds it and nothing else has to read it: what is only published cannot be read."""
+        content = problem.holds.get(channel)
+        given = content is not None and any(stamp for entry in content for stamp in entry)
+        return given and channel not in network.read and channel not in network.resumed
+
+    reluctant = (v for v in network.reluctant if v.recompute not in allowed)
+    return frozenset(v for v in reluctant if any(map(kept, v.outputs)) or all(map(held, v.outputs)))

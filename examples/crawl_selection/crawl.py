@@ -89,7 +89,7 @@ class Crawl:
         """Let time go by; olston is woken when a bound would break, as `serve` wakes it."""
         end = self._clock.now() + int(span / MICROSECOND)
         while (coming := self._engine.status().next_deadline) is not None and coming[1] < end:
-            self._clock.advance(max(0, coming[1] - self._clock.now()) * MICROSECOND)
+            self._clock.advance(max(1, coming[1] - self._clock.now()) * MICROSECOND)
             self._engine.refresh()
         self._clock.advance((end - self._clock.now()) * MICROSECOND)
 

@@ -65,3 +65,18 @@ def test_what_may_not_be_computed_anew_is_not_although_only_its_consumer_holds_i
                 assert not {"kept.batch", "shown.batch"} & set(steps)
             e.refresh()
         assert {"kept.batch", "shown.batch"} <= set(e.plan(full=True).steps), "who asks for it gets it"
+
+
+def test_what_is_only_published_may_be_computed_anew_for_another_reader(tmp_path: Path, clock: ol.ManualClock) -> None:
+    wf = ol.Workflow("w")
+    kept = wf.source("rows", "k string, v int").filter("kept", "v > 0", policy="incremental_strict")
+    parted = wf.source("rest", "k string, v int").split({"a": "v > 0"}, rest="b", policy="incremental_strict")
+    counts = wf.source("more", "k string").aggregate("counts", by="k", n=ol.count(), policy="incremental_strict")
+    for channel in (kept, kept.map("shown", lambda df: df), *parted):
+        wf.output(channel)
+    wf.output(counts, feed={"Δ"})
+    with engine(wf, str(tmp_path / "lake"), Pretended(), clock=clock) as e:
+        arrive(e, "rows", "rest", "more")
+        e.refresh()
+        for output in wf.outputs:
+            assert e.plan(output, full=output != "counts").decision.feasible, output

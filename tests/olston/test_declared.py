@@ -62,7 +62,7 @@ def test_new_and_gone_channels_are_named(known: Catalog) -> None:
 def test_the_plan_shows_the_difference_and_the_catalog_is_left_as_it_was(known: Catalog, tmp_path: Path) -> None:
     with Engine(workflow("v > 2"), home=str(tmp_path / "lake")) as engine:
         plan = engine.plan()
-        assert "definition: kept is changed" in str(plan)
+        assert "kept is changed in its function" in str(plan)
         assert plan.to_dict()["changes"][1] == {
             "channel": "counts",
             "change": "made anew",

@@ -80,14 +80,14 @@ class DeliveryPriced:
         rows, held, starts = block.rows, self.held, self._model.starting(way)
         if way == OVERWRITE:
             return Work(base=rows, written=(rows,), overlay=block.overlay, starts=starts)
-        shuffled = 6 * held * (rows > MANY)  # and once more to look, for a MERGE
+        many = held * (rows > MANY)  # the table is shuffled then, for a MERGE once more, to look
         if way == MERGE:
-            return Work(base=3 * held, delta=rows, shuffled=7 / 6 * shuffled, written=(rows,), starts=starts)
+            return Work(base=3 * held, delta=rows, shuffled=7 * many, written=(rows,), starts=starts)
         if way == UPSERT:
-            return Work(base=3 * held, delta=rows, shuffled=held + 7 / 6 * shuffled, written=(rows,), starts=starts)
+            return Work(base=3 * held, delta=rows, shuffled=held + 7 * many, written=(rows,), starts=starts)
         if way == REWRITE:
             starts = self._model.starting(REWRITE_LITTLE) if is_little(held, 0) else starts
-            return Work(base=2 * held, delta=rows, shuffled=shuffled, written=(held + rows,), starts=starts)
+            return Work(base=2 * held, delta=rows, shuffled=6 * many, written=(held + rows,), starts=starts)
         return Work(delta=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
 
     def stand(self, held: float, allows: str | None) -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston import table
-from olston.block import BASE, Block, Kind, is_strong, is_weak
+from olston.block import BASE, Block, Kind, is_strong
 from olston.content import Content
 from olston.errors import OlstonError
 from olston.failure import failed
 from olston.operators import bag
 from olston.operators.chain import Chain
-from olston.operators.columns import View, see
+from olston.operators.columns import View
 from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
@@ -125,7 +125,7 @@ def operand(store: Store, session: SparkSession, source: Stored | Inline, view: 
         position = [b.channel for b in source.step.results].index(block.channel)
         made = store.shaped(block.channel, block.kind, rows(store, session, source.step)[position])
         found = Operand(made, block.kind, size(source), f"{block}, made by {source.step.name}")
-    return Operand(see(found.rows, view, tombstones=is_weak(block.kind)), found.kind, found.size, found.label)
+    return found.seen(view)
 
 
 def size(source: Stored | Inline) -> float:

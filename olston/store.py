@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,8 @@ from olston.content import Anchor, Content, Part, runs, told_apart
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
-from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, quoted
-from olston.operators.operand import FEW, Operand
+from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, key_columns, quoted
+from olston.operators.operand import FEW, Keep, Operand
 from olston.operators.weak import Increment, Replace, WeakDelta
 from olston.operators.zeros import unsigned
 from olston.schema import Schemas, nullable, resolve
@@ -91,7 +91,9 @@ class Store:
         """A block as operators read it, with all that was recorded of it."""
         rows = self.read(session, channel, kind, content)
         known = MONOTONE if kind == DELTA and content.monotone else kind
-        return Operand(rows, known, content.bytes, content.label)
+        counted = kind == BASE and not content.monotone and not content.little
+        among = partial(self._among, session, channel, content) if counted else None
+        return Operand(rows, known, content.bytes, content.label, among)
 
     def pieces(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         """The rows of a base and of all that lies over it, which has the columns of the channel, side by side."""
@@ -124,8 +126,22 @@ class Store:
         """The same base as one anchor."""
         return self.write_base(channel, self._base(session, channel, content), attempt, metadata)
 
-    def _base(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
-        rows, below = self._anchor(session, channel, content.anchor), 0
+    def _among(
+        self, session: SparkSession, channel: str, content: Content, on: Sequence[str], keep: Keep
+    ) -> DataFrame | None:
+        """What `keep`, which looks at the columns `on` alone, leaves of a base: in one scan, since the rest is left out
+        before changes are counted. `None` where a change may give a row that stays other values there."""
+        columns = self.schemas.stored[channel].names
+        for kind in {p.kind for p in content.parts if is_weak(p.kind)}:
+            weak = self.weak(channel, kind)
+            if not weak.rows_of_channel or not set(on) <= set(key_columns(weak.key, columns)):
+                return None
+        return self._base(session, channel, content, keep)
+
+    def _base(self, session: SparkSession, channel: str, content: Content, keep: Keep | None = None) -> DataFrame:
+        """A base, or what `keep` leaves of it: then those are few, and all of them are counted."""
+        kept = keep or (lambda rows: rows)
+        rows, below = kept(self._anchor(session, channel, content.anchor)), 0
         lying = Content(content.anchor)
         arrivals, empty = ARRIVAL in rows.columns, content.anchor is None
 
@@ -138,10 +154,10 @@ class Store:
                 rows, below = rows.localCheckpoint(eager=False), 0
             below += not all(p.monotone for p in parts)
             if is_weak(kind):
-                rows = self._with_weak(session, channel, kind, rows, parts, lying)
+                rows = self._with_weak(session, channel, kind, rows, parts, lying, keep)
             elif all(map(adds, parts)):
                 added = self._parts(session, channel, parts).drop(BLOCK)
-                added = added.drop(WEIGHT) if all(p.plain for p in parts) else bag.copies(added)
+                added = kept(added.drop(WEIGHT) if all(p.plain for p in parts) else bag.copies(added))
                 rows = added.select(*map(col, rows.columns)) if empty else bag.union(rows, added)
             else:
                 changes = self._parts(session, channel, parts)
@@ -150,9 +166,9 @@ class Store:
                     apart = told_apart(parts)
                     label = [Content(None, some).label for some in apart]
                     changes = changes.withColumn(PART, _positions(apart))
-                changes = changes.drop(BLOCK)
-                if lying.little:
-                    rows = bag.plus(rows, changes, label=label, little=True)
+                changes = kept(changes.drop(BLOCK))
+                if lying.little or keep is not None:
+                    rows = bag.plus(rows, changes, label=label, little=lying.little)
                 else:
                     rows = bag.apply(rows, changes, small=sum(p.bytes for p in parts) <= FEW, label=label)
             empty = False
@@ -171,17 +187,25 @@ class Store:
         return rows
 
     def _with_weak(
-        self, session: SparkSession, channel: str, kind: Kind, rows: DataFrame, parts: Sequence[Part], lying: Content
+        self,
+        session: SparkSession,
+        channel: str,
+        kind: Kind,
+        rows: DataFrame,
+        parts: Sequence[Part],
+        lying: Content,
+        keep: Keep | None,
     ) -> DataFrame:
-        """With weak parts on top; `lying` is all of it."""
+        """With weak parts on top, of which `keep` looks at the key alone; `lying` is all of it."""
         weak = self.weak(channel, kind)
-        over = Content(None, tuple(parts))
-        if isinstance(weak, Increment) and (lying.little or MANY * over.rows > lying.rows - over.rows):
-            pieces = bag.union(rows, self._parts(session, channel, parts).drop(BLOCK))
+        over, kept = Content(None, tuple(parts)), keep or (lambda rows: rows)
+        all_counted = lying.little or keep is not None or MANY * over.rows > lying.rows - over.rows
+        if isinstance(weak, Increment) and all_counted:
+            pieces = bag.union(rows, kept(self._parts(session, channel, parts).drop(BLOCK)))
             return weak.added_up(pieces.coalesce(1) if lying.little else pieces, over.label)
         chained = self._chained(session, channel, weak, parts)
         if chained is not None:
-            return weak.applied(rows, Operand(chained, kind, over.bytes, over.label))
+            return weak.applied(rows, Operand(kept(chained), kind, over.bytes, over.label))
         for i, part in enumerate(parts):  # acts as one on a base only
             below = rows.localCheckpoint(eager=False) if i else rows
             rows = weak.applied(below, Operand(self._weak_part(session, channel, part), kind, part.bytes, part.label))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import BASE, Block, Kind
 from olston.operators import bag
-from olston.operators.columns import DELETED, View, col, key_columns, semi
+from olston.operators.columns import DELETED, View, col, key_columns
 from olston.operators.estimate import TASKS, Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
@@ -108,7 +108,7 @@ class TouchedGroupsAggregate:
         base, delta = operands
         by = self.groups.by
         keys = delta.rows.select(*map(col, by)).distinct() if by else delta.rows
-        touched = semi(base.rows, keys, by, delta.small) if by else base.rows
+        touched = base.met_by(keys, by, delta.small) if by else base.rows
         if delta.monotone:
             new = bag.union(touched, delta.added())
         elif by:

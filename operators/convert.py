@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, MONOTONE, Block
 from olston.operators import bag
-from olston.operators.columns import View
+from olston.operators.columns import View, col, key_columns
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.signature import Link, Reads, Relaxed, Signature
@@ -121,7 +121,11 @@ class Strengthen:
         return Work(base, delta, delta, (delta * (1 + statistics.known(base)),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
-        return (self.weak.strengthened(operands[0].rows, operands[1]),)
+        base, weak = operands
+        key = key_columns(self.weak.key, weak.rows.columns) if self.weak.rows_of_channel else []
+        if not key or base.among is None:
+            return (self.weak.strengthened(base.rows, weak),)
+        return (self.weak.strengthened(base.met_by(weak.rows.select(*map(col, key)), key, weak.small), weak),)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.operators import bag, unmatched
-from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few, semi
+from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
@@ -245,8 +245,10 @@ def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
 
     names = [f"{PREFIX}left", f"{PREFIX}right"]
     sides = [
-        few(side.rows, side.small).withColumnRenamed(WEIGHT, name) if WEIGHT in side.rows.columns else side.rows
-        for side, name in zip((left, right), names, strict=True)
+        few(side.rows, side.small).withColumnRenamed(WEIGHT, name)
+        if WEIGHT in side.rows.columns
+        else _met(side, other, on)
+        for side, other, name in zip((left, right), (right, left), names, strict=True)
     ]
     made = sides[0].join(sides[1], on=list(on), how="inner")
     weights = [col(n) for n in names if n in made.columns]
@@ -255,10 +257,17 @@ def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
     return made.select(*columns, product.alias(WEIGHT))
 
 
+def _met(base: Operand, delta: Operand, on: Sequence[str]) -> DataFrame:
+    """Of a base, what a join needs; what the delta does not meet is left out first only where that saves a scan."""
+    if base.among is None or not delta.small:
+        return base.rows
+    return base.met_by(delta.rows.select(*map(col, on)), on, small=True, sql=True)
+
+
 def left_joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
     """The left join of a delta with a base, of which only the rows that it meets are shuffled."""
     keys = left.rows.select(*map(col, on)).distinct()
-    met = semi(right.rows, keys, on, left.small, sql=True)
+    met = right.met_by(keys, on, left.small, sql=True)
     made = left.rows.join(met, on=list(on), how="left")
     return made.select(*[col(c) for c in made.columns if c != WEIGHT], col(WEIGHT))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import DELTA
 from olston.operators import bag
-from olston.operators.columns import PREFIX, WEIGHT, col, conjunction, quoted, semi
+from olston.operators.columns import PREFIX, WEIGHT, col, conjunction, quoted
 from olston.operators.operand import Operand
 from olston.operators.replace import tombstones
 
@@ -25,7 +25,7 @@ def with_unmatched(right: Operand, new_right: Operand, on: Sequence[str]) -> Ope
 
     old, new = f"{PREFIX}old", f"{PREFIX}new"
     changes = new_right.rows.where(matchable(on)).groupBy(*map(col, on)).agg(F.sum(WEIGHT).alias(new))
-    had = semi(right.rows, changes, on, new_right.small, sql=True).groupBy(*map(col, on)).agg(F.count("*").alias(old))
+    had = right.met_by(changes, on, new_right.small, sql=True).groupBy(*map(col, on)).agg(F.count("*").alias(old))
     zero = F.lit(0).cast("bigint")
     both = bag.union(had.withColumn(new, zero), changes.withColumn(old, zero).select(*had.columns, new))
     counts = both.groupBy(*map(col, on)).agg(F.sum(old).alias(old), F.sum(new).alias(new))
@@ -53,7 +53,7 @@ def met(right: Operand, new_left: Operand, new_right: Operand, on: Sequence[str]
 
     sides = [side.rows.select(*map(col, on)) for side in (new_left, new_right)]
     keys = bag.union(*sides).where(matchable(on)).distinct()
-    there = semi(right.rows, keys, on, new_left.small and new_right.small, sql=True)
+    there = right.met_by(keys, on, new_left.small and new_right.small, sql=True)
     rows = bag.union(
         marked(there, 1, 0, False),
         marked(new_right.rows.where(matchable(on)), 0, col(WEIGHT), False).drop(WEIGHT),

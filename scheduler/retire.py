@@ -35,7 +35,7 @@ def live(
         held = holds.get(channel)
         if held is not None:
             points.add(held)
-        if held is not None and channel not in network.read:
+        if held is not None and channel not in network.read and channel not in network.resumed:
             mine = _for_the_consumer(network, channel, own, held)
         elif len(network.inputs[channel]) == 1:
             mine = _between(own, points, alongside.get(channel, set()))

@@ -14,6 +14,7 @@ import pytest
 
 import olston as ol
 from olston.block import BASE, DELTA, Block, Kind, is_strong, is_weak
+from olston.content import LITTLE
 from olston.operators.columns import DELETED, WEIGHT, see
 from olston.operators.operand import Operand
 from olston.operators.weak import Replace
@@ -25,7 +26,7 @@ from olston.step import rows
 from olston.store import Store
 from tests.equality.handwritten import WRITTEN, Written
 from tests.equality.spec import build
-from tests.lake import Lake
+from tests.lake import Lake, bag_of
 from tests.physical import shuffled, walk
 
 if TYPE_CHECKING:
@@ -69,10 +70,51 @@ def test_delta_tables_are_scanned_once_too(spark: SparkSession, tmp_path: Path) 
     assert sorted(scans.values()) == [1, 1]
 
 
+def test_a_base_with_deletions_over_it_is_scanned_once_too(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a small delta does not meet is left out before the changes are counted, and is not shuffled. The result is
+    the same as where little is there, and all of it is counted."""
+    wf = ol.Workflow("w")
+    left, right = wf.source("left", "k int, v int"), wf.source("right", "k int, w int")
+    left.join("inner", right, on="k")
+    left.join("outer", right, on="k", how="left")
+    left.aggregate("least", by="k", v=ol.min("v"))
+    session = clone(spark)
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lake = Lake(session, tmp_path, wf)
+    bases, deltas = {}, {}
+    for channel in ("left", "right"):
+        lower = lake.arrive(channel, [(1, 1), (1, 1), (1, 2), (2, 2), (3, 3)], 10, kind="base")
+        over = lake.arrive(channel, [(1, 1, -1), (1, 2, -1), (3, 3, -1), (1, 4, 1)], 20, 10, "delta")
+        bases[channel] = lake.apply(lower, over)
+        deltas[channel] = lake.arrive(channel, [(1, 5, 1), (3, 5, 1), (1, 1, -1)], 30, 20, "delta")
+    variants = [v for v in lake.operators.values() if v.foreign and follows_a_delta(v) and reads_a_base(v)]
+    assert len(variants) == 7
+    for variant in variants:
+        monkeypatch.setattr("olston.content.LITTLE", LITTLE)
+        reads = zip(variant.inputs, variant.signature.reads, strict=True)
+        operands = [bases[c] if kind == BASE else deltas[c] for c, kinds in reads for kind in kinds.kinds]
+        old, new = (Provenance.at(*[stamp] * len(variant.inputs)) for stamp in (20, 30))
+        step = lake.step(variant.name, operands, Block(variant.outputs[0], variant.signature.writes, new, old))
+        counted = bag_of(rows(lake.store, session, step)[0])
+        monkeypatch.setattr("olston.content.LITTLE", 0)
+        (made,) = rows(lake.store, session, step)
+        paths = [(w, above) for w, above in walk(made._jdf.queryExecution().executedPlan()) if "anchors" in w]
+        assert set(Counter(where for where, _ in paths).values()) == {1}, variant
+        assert not any(shuffled(above) for _, above in paths), variant
+        assert bag_of(made) == counted, variant
+
+
 def follows_a_delta(variant: Variant) -> bool:
     """Whether it makes a delta of one; those that compare two bases read both, and what is linked reads nothing."""
     kinds = [kind for reads in variant.signature.reads for kind in reads.kinds]
     return variant.signature.incremental and any(k != BASE for k in kinds) and variant.listed
+
+
+def reads_a_base(variant: Variant) -> bool:
+    return any(BASE in reads.kinds for reads in variant.signature.reads)
 
 
 def look(store: Store, session: SparkSession, variant: Variant) -> Iterator[str]:

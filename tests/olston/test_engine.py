@@ -280,6 +280,7 @@ def test_a_home_may_be_on_another_file_system(spark: SparkSession, tmp_path: Pat
         again.ingest("rows", own.createDataFrame([("b",)], "k string"))
         again.refresh()
         assert {tuple(r) for r in again.read("counts").collect()} == {("a", 2), ("b", 2)}
+        again.refresh("counts", full=True)
         assert again.vacuum(0) != []
     assert (tmp_path / "mounted" / "läke" / "published" / "counts" / "_delta_log").is_dir()
     with pytest.raises(ol.CatalogError, match="is no folder of this machine, so its catalog must lie elsewhere"):

@@ -105,6 +105,7 @@ def test_deltas_that_a_plan_under_way_will_go_on_from_stay(tmp_path: Path) -> No
     """`b` is refreshed past the snapshot that `a` is about to deliver: the deltas around that are not put together."""
     wf = two()
     wf.bound_staleness("a", 1, 0)
+    wf.bound_staleness("b", 1, "1 min")
     stage = Stage(f"sqlite:///{tmp_path}/catalog.db", wf)
     stage.arrive("as", "bs", "shared")
     stage.settle()
@@ -113,7 +114,7 @@ def test_deltas_that_a_plan_under_way_will_go_on_from_stay(tmp_path: Path) -> No
     there = stage.clock.now()
     held = hold_back(stage)
     for _ in range(3):
-        stage.clock.advance("1 s")
+        stage.clock.advance("25 s")
         stage.arrive("bs", "shared")
         run(stage)
     assert stage.holds("b", 1) > there

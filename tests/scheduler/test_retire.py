@@ -8,8 +8,10 @@ from random import Random
 import pytest
 
 import olston as ol
+from olston.block import BASE, DELTA, Block, weak
 from olston.duration import UNITS
 from olston.project import EXAMPLES, find_workflow
+from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import CostModel
 from olston.scheduler.decide import Decision, decide
@@ -22,6 +24,7 @@ from olston.workflow import Workflow
 from tests.scheduler.cases import MAP, base, delta, named, output, problem
 
 HOUR = UNITS["hour"]
+T = Provenance.at
 
 
 def small_workflow(random: Random) -> Workflow:
@@ -151,6 +154,21 @@ def test_a_base_behind_every_frontier_and_a_delta_that_applies_to_nothing_leave_
     kept = live(given.network, given.blocks, given.holds)
     assert named(kept["a"]) == ["a: B(⟨{8.0}⟩)"]
     assert "c" not in kept
+
+
+def test_the_base_that_the_next_increment_of_an_output_needs_stays() -> None:
+    """After a MERGE of the strong delta; without the base, the next wave would count all rows anew."""
+    wf = ol.Workflow("w")
+    counts = wf.source("rows", "k string").aggregate("counts", by="k", n=ol.count())
+    wf.output(counts)
+    network = compile_workflow(wf)
+    old = Block("counts", BASE, T(1))
+    increment = Block("counts", weak("increment(k)"), T(2), T(1))
+    strong = Block("counts", DELTA, T(2), T(1))
+    for held in (T(1), T(2)):
+        kept = live(network, {"counts": [old, increment, strong]}, {"counts": held})["counts"]
+        assert old in kept
+        assert increment in kept
 
 
 def test_what_feeds_an_output_that_holds_nothing_is_kept() -> None:

@@ -77,7 +77,8 @@ def main(
             if out.is_terminal:
                 out.print(f"day {sample.day:.0f}: {sample.olston.fetches} fetches", style="dim")
         out.print(progress(samples), "", rhythms(engine, crawl.asked), "", engine.provenance("output"), sep="\n")
-        out.print(f"\n{len(crawl.asked)} times there was nothing to fetch, and an up-to-date queue was asked for")
+        often = "once" if len(crawl.asked) == 1 else f"{len(crawl.asked)} times"
+        out.print(f"\n{often} there was nothing to fetch, and an up-to-date queue was asked for")
     if asked.plot:
         plot(samples, asked.plot)
         out.print(f"drawn into {asked.plot}")

@@ -15,6 +15,7 @@ from olston.examples.crawl_selection.sites import Site
 
 START = 1_767_571_200_000_000
 """Monday, 5 January 2026: where simulated time begins."""
+MICROSECOND = timedelta(microseconds=1)
 TAKES = timedelta(minutes=2)
 """How long a wave takes to be fetched and to arrive."""
 
@@ -67,7 +68,7 @@ class Crawl:
         """So many days; a sample at the end of each."""
         self.begin()
         for wave in range(1, days * self._waves + 1):
-            self._clock.advance(timedelta(days=1) / self._waves - TAKES)
+            self._wait(timedelta(days=1) / self._waves - TAKES)
             self.step()
             if wave % self._waves == 0:
                 yield self.sample()
@@ -83,6 +84,14 @@ class Crawl:
         self._breadth_first.crawl(self.copy.fetches - self._breadth_first.copy.fetches)
         self._clock.advance(TAKES)
         self._engine.refresh()
+
+    def _wait(self, span: timedelta) -> None:
+        """Let time go by; olston is woken when a bound would break, as `serve` wakes it."""
+        end = self._clock.now() + int(span / MICROSECOND)
+        while (coming := self._engine.status().next_deadline) is not None and coming[1] < end:
+            self._clock.advance(max(1, coming[1] - self._clock.now()) * MICROSECOND)
+            self._engine.refresh()
+        self._clock.advance((end - self._clock.now()) * MICROSECOND)
 
     def sample(self) -> Sample:
         now = self._clock.now()

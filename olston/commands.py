@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlmodel import Session
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
+from olston.definition import together
 from olston.errors import OlstonError, unknown
 from olston.lease import Lease, is_dead
 from olston.planning import Demand
@@ -33,6 +34,8 @@ class Asked:
     by: str = ""
     tried_in_vain: bool = False
     """Whether a plan for it failed, or none was found."""
+    definition: str = ""
+    """The definition of who gave it, as a digest; empty if that does not matter."""
     plans: list[str] = field(default_factory=list)
     left: frozenset[str] | None = None
     since: Stamp = 0
@@ -66,7 +69,9 @@ class Commands:
             return self._answer(event.id, {})
         outputs = tuple(event.about["refresh"])
         demand = Demand(outputs, bool(event.about.get("full")))
-        self._waiting.append(Asked(event.id, demand, met=not outputs, by=event.about.get("by", "")))
+        asked = Asked(event.id, demand, met=not outputs, by=event.about.get("by", ""))
+        asked.definition = event.about.get("definition", "")
+        self._waiting.append(asked)
 
     def done(self, asked: Asked) -> None:
         self._waiting.remove(asked)
@@ -96,10 +101,14 @@ class Commands:
             waiting |= _akin(network, asked.demand.outputs)
         return None, waiting
 
-    def refuse_gone(self, network: Network) -> bool:
-        """Answer those about outputs that are gone, given by who knew another definition; whether there were any."""
+    def refuse_others(self, network: Network, digests: Mapping[str, str]) -> bool:
+        """Answer those given by who knows another definition, or about outputs that are gone; whether there were."""
         workflow, found = f"workflow {self._lease.workflow!r}", False
         for asked in list(self._waiting):
+            if asked.definition and asked.definition != together(digests):
+                self.failed(asked, _of_another_definition(workflow, self._lease.holder))
+                found = True
+                continue
             for gone in [o for o in asked.demand.outputs if o not in network.outputs][:1]:
                 self.failed(asked, unknown("output", gone, network.outputs, workflow))
                 found = True
@@ -123,6 +132,15 @@ class Commands:
             self._lease.check(db)
             events.answer(db, event, answer)
         self.answers[event] = answer
+
+
+def _of_another_definition(workflow: str, holder: str) -> OlstonError:
+    host, pid, _ = holder.split(":", 2)
+    return OlstonError(
+        f"{workflow}: is scheduled by process {pid} on {host}, which knows it by another definition; nothing was "
+        "refreshed. Start that process anew with this definition, or stop it and refresh again.",
+        code="OTHER_DEFINITION",
+    )
 
 
 def _akin(network: Network, outputs: Collection[str]) -> frozenset[str]:

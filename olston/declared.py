@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,20 +59,46 @@ def compare(db: Session, workflow: Workflow) -> Difference:
     )
 
 
+def agrees(db: Session, workflow: str, digests: Mapping[str, str]) -> bool:
+    """Whether the catalog knows `workflow` by this definition."""
+    known = select(ChannelRecord.name, ChannelRecord.digest).where(ChannelRecord.workflow == workflow)
+    return dict(iter(db.exec(known))) == digests
+
+
 def declare(db: Session, workflow: Workflow) -> None:
     """Let the catalog know `workflow` as it is now defined; what older definitions made leaves planning.
 
     Refused if the columns or the key of a source changed at which data has arrived; one that is followed can be polled
     anew.
     """
-    known = db.get(WorkflowRecord, workflow.name) or WorkflowRecord(name=workflow.name)
-    known.identity = known.identity or identity.new()
-    db.add(known)
-    whole, alone, said = digests(workflow), own(workflow), definitions(workflow)
+    whole = digests(workflow)
     for gone in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name)):
         if gone.name not in whole:
             db.delete(gone)
-    for name, digest in whole.items():
+    _define(db, workflow, whole)
+    live = select(BlockRecord).where(BlockRecord.workflow == workflow.name, col(BlockRecord.live))
+    for block in db.exec(live):
+        if block.producer and whole.get(block.channel) != block.digest:
+            block.live = False
+
+
+def declare_sources(db: Session, workflow: Workflow) -> None:
+    """Let the catalog know the sources of `workflow`, so that data may arrive there.
+
+    Who only brings data does not decide by which definition it is refreshed; unless nobody has decided that yet.
+    """
+    known = db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow.name).limit(1)).first()
+    whole = digests(workflow)
+    _define(db, workflow, whole if known is None else {name: whole[name] for name in workflow.sources})
+
+
+def _define(db: Session, workflow: Workflow, wanted: Mapping[str, str]) -> None:
+    """Let the catalog know the channels `wanted`, with their digests, as they are now defined."""
+    known = db.get(WorkflowRecord, workflow.name) or WorkflowRecord(name=workflow.name)
+    known.identity = known.identity or identity.new()
+    db.add(known)
+    alone, said = own(workflow), definitions(workflow)
+    for name, digest in wanted.items():
         record = db.get(ChannelRecord, (workflow.name, name))
         if record is None:
             made = ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name])
@@ -83,10 +109,6 @@ def declare(db: Session, workflow: Workflow) -> None:
                 _refuse_if_arrived(db, workflow, name)
             record.digest, record.own, record.columns, record.drifting = digest, alone[name], None, False
             record.definition = said[name]
-    live = select(BlockRecord).where(BlockRecord.workflow == workflow.name, col(BlockRecord.live))
-    for block in db.exec(live):
-        if block.producer and whole.get(block.channel) != block.digest:
-            block.live = False
 
 
 def _refuse_if_arrived(db: Session, workflow: Workflow, source: str) -> None:

@@ -32,6 +32,11 @@ def digests(workflow: Workflow) -> dict[str, str]:
     return found
 
 
+def together(digests: Mapping[str, str]) -> str:
+    """The digests of all channels as one: whether two processes know a workflow by the same definition."""
+    return _digest(*(f"{name}={digest}" for name, digest in sorted(digests.items())))
+
+
 def own(workflow: Workflow) -> dict[str, str]:
     """The digest of every channel's own definition, whatever it is computed from."""
     return {name: _digest(*_words(name, said)) for name, said in definitions(workflow).items()}

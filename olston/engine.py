@@ -24,8 +24,8 @@ from olston.catalog import Catalog, beside
 from olston.catalog.records import ChannelRecord, DeliveryRecord, WorkflowRecord
 from olston.clock import Clock, SystemClock
 from olston.costs import CostsOf
-from olston.declared import compare, declare
-from olston.definition import digests
+from olston.declared import agrees, compare, declare, declare_sources
+from olston.definition import digests, together
 from olston.duration import Duration, microseconds, span_of
 from olston.errors import IngestError, OlstonError, StepError, StoreError, unknown
 from olston.faults import point
@@ -87,7 +87,7 @@ class Engine:
         self._catalog = Catalog(catalog or beside(self.home))
         self._digests, self._learning = digests(workflow), Learning(workflow.name)
         self._owns_session = False
-        self._declared = self._recognised = False
+        self._declared = self._arrives = self._recognised = False
         workflow.check()
         with self._catalog.look() as db:
             self._difference = compare(db, workflow)
@@ -134,7 +134,7 @@ class Engine:
         whoever else polls and whenever one is killed. A source that cannot be taken holds back no other: its error
         is raised when they have arrived. With `anew`, all there is now replaces what the source had.
         """
-        self._declare()
+        self._declare_sources()
         offered_at, found, faults = self.now, [], []
         for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
             try:
@@ -157,7 +157,7 @@ class Engine:
 
     def write_arrival(self, channel: str, rows: DataFrame, kind: str | None) -> arriving.Arrived:
         """Write a wave that has not arrived yet."""
-        self._declare()
+        self._declare_sources()
         source = self.workflow.channel(channel)
         followed = self.workflow.follows.get(source.name)
         if followed is not None and followed.table is not None:
@@ -197,7 +197,10 @@ class Engine:
         """
         self.refuse_paused()
         self._recognise()
-        about = {"refresh": self._named(outputs, full), "full": full, "by": self._scheduling.lease.holder}
+        about = {
+            "refresh": self._named(outputs, full), "full": full, "by": self._scheduling.lease.holder,
+            "definition": together(self._digests),
+        }  # fmt: skip
         command = self._scheduling.command(about)
         done = self._scheduling.fulfil(command)
         if done.error is not None:
@@ -241,7 +244,7 @@ class Engine:
 
     def _pause(self, paused: bool) -> None:
         self._recognise()
-        self._declare()
+        self._declare_sources()
         with self._catalog.transaction() as db:
             record = db.get(WorkflowRecord, self.workflow.name)
             assert record is not None
@@ -276,7 +279,7 @@ class Engine:
         network = compile_workflow(self.workflow, ENGINE, store.schemas.drifting)
         with self._sessions.lent() as session:
             found = recover(self._catalog, store, session, network, self.now, force=force)
-        self._declared = False
+        self._arrives = False
         self._declare()
         self._recognised = True
         with self._catalog.transaction() as db:
@@ -428,7 +431,7 @@ class Engine:
         self._typed = True
         identity.refuse_strange(self._catalog, self._session, self.home, self.workflow.name)
         arrivals.check(self._catalog, made, self._session)
-        if self._declared:
+        if self._arrives:
             self._settle_in(made)
         else:
             identity.check(self._catalog, self._session, self.home, self.workflow.name)
@@ -448,8 +451,9 @@ class Engine:
 
     @cached_property
     def _scheduling(self) -> Scheduling:
-        self._declare()
-        return Scheduling(self._catalog, self.workflow.name, self._sure_planning, lambda: self._worker, self._clock.now)
+        return Scheduling(
+            self._catalog, self.workflow.name, self._declare, self._sure_planning, lambda: self._worker, self._clock.now
+        )
 
     def _sure_planning(self) -> Planning:
         """For plans that are carried out: types of columns decide which variants are right, and Spark knows them."""
@@ -459,10 +463,21 @@ class Engine:
 
     def _declare(self) -> None:
         """Make the catalog know this definition, before anything is done by it. Questions leave it as it is."""
-        if not self._declared:
+        with self._catalog.look() as db:
+            known = agrees(db, self.workflow.name, self._digests)
+        if not known:
             with self._catalog.transaction() as db:
                 declare(db, self.workflow)
-            self._declared = True
+        if "store" in self.__dict__ and not (known and self._arrives):
+            self._settle_in(self.store)
+        self._declared = self._arrives = True
+
+    def _declare_sources(self) -> None:
+        """Make the catalog know the sources, before anything arrives there."""
+        if not self._arrives:
+            with self._catalog.transaction() as db:
+                declare_sources(db, self.workflow)
+            self._arrives = True
             if "store" in self.__dict__:
                 self._settle_in(self.store)
 
@@ -472,7 +487,8 @@ class Engine:
         with self._catalog.transaction() as db:
             for name in store.schemas.stored:
                 record = db.get(ChannelRecord, (self.workflow.name, name))
-                assert record is not None
+                if record is None or record.digest != self._digests[name]:
+                    continue  # another definition rules, and this one only brings data
                 record.columns = store.schemas.public(name).simpleString()
                 record.drifting = self.workflow.channels[name].widget in store.schemas.drifting
 

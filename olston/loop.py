@@ -228,7 +228,8 @@ class Loop:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
-        self._changed = self.commands.refuse_gone(planning.network) or self._changed
+        refused = self.commands.refuse_others(planning.network, planning.digests)
+        self._changed = refused or self._changed
         resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
         needed = busy or (self._serving and self.commands)
         due = frozenset(state.problem(now).due()) - resting if needed else frozenset()

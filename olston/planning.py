@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sqlmodel import col, func, select
+from sqlmodel import func, select
 
 from olston import state as states
 from olston.catalog.records import ArrivalRecord, WorkflowRecord
@@ -80,9 +80,7 @@ class Planning:
         record = db.get(WorkflowRecord, self.workflow.name)
         assert record is not None
         arrived = select(func.max(ArrivalRecord.stamp)).where(
-            ArrivalRecord.workflow == self.workflow.name,
-            col(ArrivalRecord.channel).in_(list(state.timelines)),
-            ArrivalRecord.stamp <= now,
+            ArrivalRecord.workflow == self.workflow.name, ArrivalRecord.stamp <= now
         )
         if record.paused or (db.exec(arrived).one() or 0) != state.newest:
             return False

@@ -43,19 +43,22 @@ class Fulfilled:
 
 
 class Scheduling:
-    """The part of an engine that schedules. It holds the lease only while it turns the loop."""
+    """The part of an engine that schedules. It holds the lease only while it turns the loop.
+
+    `declare` makes the catalog know the definition that it schedules by.
+    """
 
     def __init__(
         self,
         catalog: Catalog,
         workflow: str,
+        declare: Callable[[], None],
         planning: Callable[[], Planning],
         work: Callable[[], Work],
         clock: Callable[[], int],
     ) -> None:
-        self._catalog, self._workflow, self._planning, self._work, self._clock = (
-            catalog, workflow, planning, work, clock,
-        )  # fmt: skip
+        self._catalog, self._workflow, self._declare = catalog, workflow, declare
+        self._planning, self._work, self._clock = planning, work, clock
         self._turning = threading.Lock()
         self._loop: Loop | None = None
         self._caught_up_at: int | None = None
@@ -149,6 +152,7 @@ class Scheduling:
                 return
             pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="olston-step")
             try:
+                self._declare()  # the definition of the one who leads rules
                 # if nobody else held it since, the catalog knows all that consumers hold
                 fence, before = self.lease.fence, self._caught_up_at
                 loop = Loop(

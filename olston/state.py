@@ -37,6 +37,8 @@ class State:
     planned_at: Stamp
     outdated: frozenset[str] = frozenset()
     """The outputs that hold what another definition made, which no delta of this one goes on from."""
+    stamped: Stamp = 0
+    """The newest stamp that the catalog knows, also of sources that this definition does not have."""
 
     def now(self, clock: Stamp) -> Stamp:
         """The `now` of a plan: the clock, but at least one past the newest stamp."""
@@ -48,8 +50,8 @@ class State:
 
     @property
     def newest(self) -> Stamp:
-        """The newest stamp of all sources."""
-        return max((line.newest for line in self.timelines.values()), default=0)
+        """The newest stamp on any channel, of whatever definition."""
+        return max(self.stamped, *(line.newest for line in self.timelines.values()))
 
     def problem(self, now: Stamp, network: Network | None = None) -> Problem:
         return Problem(network or self.network, self.blocks(), History(self.timelines, now), dict(self.holds))
@@ -111,7 +113,9 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
     """The state of `workflow` as defined by `digests`; what was made by other definitions is not part of it."""
     timelines = {name: Timeline(name) for name in sources}
     arrivals = select(ArrivalRecord.channel, ArrivalRecord.stamp).where(ArrivalRecord.workflow == workflow)
+    stamped = 0
     for channel, stamp in db.exec(arrivals.order_by("stamp")):
+        stamped = stamp
         if channel in timelines:
             timelines[channel].arrive(stamp)
     zero = Provenance.at(0)
@@ -148,7 +152,7 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
     known = db.get(WorkflowRecord, workflow)
     planned_at = known.planned_at if known else 0
     outdated = frozenset(o for o, d in deliveries.items() if d.digest not in ("", digests[o]))
-    return State(workflow, network, timelines, stored, holds, deliveries, planned_at, outdated)
+    return State(workflow, network, timelines, stored, holds, deliveries, planned_at, outdated, stamped)
 
 
 def known_block(record: BlockRecord, timelines: Mapping[str, Timeline], inputs: Sequence[str]) -> Block | None:

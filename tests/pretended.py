@@ -133,7 +133,7 @@ def arrive(to: Engine, *channels: str) -> list[Block]:
         attempt = new_attempt()
         part = Part(f"channels/{channel}", attempt, "Δ⁺", 10, 100, channel, plain=True)
         waves.append(Arrived(channel, "Δ⁺", Content(None, (part,)), 10, attempt))
-    to._declare()
+    to._declare_sources()
     with to._catalog.transaction() as db:
         blocks = arrived(db, to._planning, waves, to.now, to.now)
     to._scheduling.wake()

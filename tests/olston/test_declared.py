@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,59 @@ def test_a_consumer_of_deltas_alone_is_not_given_all_once_more_by_a_changed_defi
         arrive(e, "rows")
         e.refresh()
     assert len(work.delivered["kept"]) == 2, "it goes on where the definition is as it was"
+
+
+def test_a_stamp_is_later_than_those_of_sources_that_are_gone(tmp_path: Path) -> None:
+    clock = ol.ManualClock(1000)
+    wf, other = ol.Workflow("w"), ol.Workflow("w")
+    for made, names in ((wf, "ab"), (other, "b")):
+        for name in names:
+            made.source(name, "k int")
+    with engine(wf, str(tmp_path), Pretended(), clock=clock) as e:
+        stamps = [arrive(e, name)[0].stamp for name in "ba"]
+    with engine(other, str(tmp_path), Pretended(), clock=clock) as e:
+        assert arrive(e, "b")[0].stamp > max(stamps)
+
+
+def test_who_only_brings_data_does_not_decide_by_which_definition_it_is_refreshed(tmp_path: Path) -> None:
+    with engine(workflow("v > 2"), str(tmp_path), Pretended()) as serving:
+        arrive(serving, "rows")
+        serving.refresh()
+        made = derived(serving)
+        with engine(workflow("v > 1"), str(tmp_path), Pretended()) as loader:
+            assert loader.plan().changes
+            arrive(loader, "rows")
+            assert loader.plan().changes, "nothing has been refreshed by that definition"
+        assert derived(serving) == made != set()
+    with engine(workflow("v > 2"), str(tmp_path), Pretended()) as again:
+        assert again.plan().changes == ()
+
+
+def derived(e: Engine) -> set[str]:
+    """The blocks that planning may use, but for those that arrived."""
+    with e._catalog.look() as db:
+        return {b.id for b in db.exec(select(BlockRecord)) if b.live and b.producer}
+
+
+def test_who_asks_a_scheduler_of_another_definition_to_refresh_is_told(tmp_path: Path) -> None:
+    work, stop = Pretended(), threading.Event()
+    with engine(workflow("v > 1"), str(tmp_path), work) as old:
+        arrive(old, "rows")
+        old.refresh()
+        new = engine(workflow("v > 2"), str(tmp_path), work)
+        serving = threading.Thread(target=lambda: old.serve(stop=stop))
+        serving.start()
+        try:
+            while old._scheduling.lease.owner() is None:
+                time.sleep(0.01)
+            for asked in ((), ("counts",)):
+                with pytest.raises(ol.OlstonError, match=r"OTHER_DEFINITION.*Start that process anew"):
+                    new.refresh(*asked)
+            assert new.plan().changes, "nothing was declared"
+        finally:
+            stop.set()
+            serving.join()
+        made = len(work.delivered["counts"])
+        new.refresh()
+        assert work.delivered["counts"][made].digest == new._digests["counts"], "now it rules itself"
+        new.close()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from olston import table
-from olston.errors import BlockError
+from olston.errors import BlockError, StoreError
 from olston.operators import bag
 from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, quoted, semi
 from olston.operators.operand import Operand
@@ -82,9 +82,27 @@ def as_kept(session: SparkSession, path: str, rows: DataFrame) -> DataFrame:
     """The rows as the table has them: in columns that it is partitioned by, Delta keeps some texts as null."""
     from pyspark.sql import functions as F
 
-    parted = {c.lower() for c in table.partition_columns(session, path)}
-    texts = [f.name for f in rows.schema.fields if f.name.lower() in parted and f.dataType.simpleString() == "string"]
+    texts = _blurred(session, path, rows)
     return rows.withColumns({c: F.when(~col(c).isin(*_NULLS), col(c)) for c in texts}) if texts else rows
+
+
+def refuse_blurred_keys(session: SparkSession, path: str, weak: Operand, key: Sequence[str]) -> None:
+    """An error if rows supersede others by a key that the table does not tell from null."""
+    from pyspark.sql import functions as F
+
+    named = {c.lower() for c in key}
+    for c in (c for c in _blurred(session, path, weak.rows) if c.lower() in named):
+        if weak.rows.where(F.coalesce(col(c).isin(*_NULLS), F.lit(True))).limit(1).count():
+            raise StoreError(
+                f"{weak.label} replaces rows by {c!r}, by which {path} is partitioned: there Delta keeps empty texts "
+                f"as null, so their rows are not told apart. Deliver a strong delta, or do not partition by {c!r}."
+            )
+
+
+def _blurred(session: SparkSession, path: str, rows: DataFrame) -> list[str]:
+    """The columns in which a table keeps some texts as null: those of text that it is partitioned by."""
+    parted = {c.lower() for c in table.partition_columns(session, path)}
+    return [f.name for f in rows.schema.fields if f.name.lower() in parted and f.dataType.simpleString() == "string"]
 
 
 def touched_partitions(session: SparkSession, path: str, delta: Operand) -> str | None:

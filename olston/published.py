@@ -220,6 +220,8 @@ class Published:
     ) -> Altered:
         """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
+        if not is_strong(block.kind):
+            alter.refuse_blurred_keys(session, path, given, self._store.weak(self._output, block.kind).key)
         given = replace(given, rows=alter.as_kept(session, path, given.rows))
         if is_strong(block.kind):
             delta = given

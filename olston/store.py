@@ -372,7 +372,8 @@ def changed(
         least, greatest = commit.weights or ((1, 1) if not commit.bytes else (-1, 1))  # unknown: as if it deleted
         if kind == MONOTONE and commit.weights and least < 0:
             raise StoreError(f"{channel}: {label} deletes rows, which a Δ⁺ does not; its operator is wrong.")
-        kind, plain = MONOTONE if kind == MONOTONE or least >= 0 else DELTA, (least, greatest) == (1, 1)
+        # a row of weight 0 says that it arrived again, if it is there: whoever reads only what is added cannot tell
+        kind, plain = MONOTONE if kind == MONOTONE or least > 0 else DELTA, (least, greatest) == (1, 1)
     noted = commit.files if commit.table_id and len(commit.files) <= NOTED else ()
     part = Part(name, attempt, kind, commit.rows, commit.bytes, label, plain, table_id=commit.table_id, files=noted)
     return kind, Content(None, (part,))

@@ -16,6 +16,7 @@ from olston.followed import Follows, follows
 from olston.operators import weak as representations
 from olston.operators.weak import Replace, WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
+from olston.widgets.aggregate import Aggregate
 from olston.widgets.batch import Batch
 from olston.widgets.extract import Extract
 from olston.widgets.widget import Policy, Widget, names
@@ -194,6 +195,14 @@ class Workflow:
             for kind in sorted(accepts):
                 if kind not in known:
                     raise unknown("kind of block", kind, known, f"feed of {found.name!r}")
+            through = (self.channels[c].widget for p in found.pathways for c in (*p.through, found.name))
+            made = (self.widgets[w] for w in through if w is not None)
+            alone = next((w.name for w in made if isinstance(w, Aggregate) and not w.by), None)
+            if BASE not in accepts and alone is not None:
+                raise WorkflowError(
+                    f"{found.name}: a consumer of deltas alone begins with nothing, but {alone} has a row before "
+                    'anything has arrived, since it aggregates all rows into one; accept B too: feed={"B", "Δ"}.'
+                )
         self.outputs[found.name] = Publication(found.name, accepts, table, names(cluster_by), feed is not None, refresh)
         return found
 

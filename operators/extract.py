@@ -110,7 +110,7 @@ class IncrementalExtract:
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         from pyspark.sql import functions as F
 
-        made, ranks = self.newest.of(operands[0].rows.where(f"{WEIGHT} >= 0").drop(WEIGHT))
+        made, ranks = self.newest.of(operands[0].rows.drop(WEIGHT))
         if self.newest.ordered:
             return (self.newest.with_order(made, ranks),)
         marked = made.withColumn(DELETED, F.lit(False))

@@ -9,7 +9,7 @@ from olston.channel import Channel
 from olston.operators import convert
 from olston.operators.chain import Chain
 from olston.operators.operator import Operator
-from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, WeakDelta
+from olston.operators.weak import FROM_BASES, FROM_DELTA, TO_BASE, TO_DELTA, Increment, Replace, WeakDelta
 from olston.scheduler.cost import CostModel
 from olston.scheduler.network import Network, Output, Recompute, Variant
 from olston.scheduler.price import Priced
@@ -26,9 +26,10 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
     model = costs or CostModel()
     variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model, drifting)]
     read = _kinds_read(workflow, variants)
+    arrivals = workflow.arrivals
     for channel in workflow.channels.values():
         weak = [w for w in channel.weak if not (isinstance(w, Increment) and channel.widget in drifting)]
-        variants += _conversions(workflow, channel, weak, read.get(channel.name, set()), model)
+        variants += _conversions(workflow, channel, weak, read.get(channel.name, set()), model, arrivals)
     return Network(
         {name: tuple(p.input for p in c.pathways) for name, c in workflow.channels.items()},
         tuple(variants),
@@ -78,7 +79,12 @@ def _kinds_read(workflow: Workflow, variants: Iterable[Variant]) -> dict[str, se
 
 
 def _conversions(
-    workflow: Workflow, channel: Channel, representations: Sequence[WeakDelta], read: set[Kind], model: CostModel
+    workflow: Workflow,
+    channel: Channel,
+    representations: Sequence[WeakDelta],
+    read: set[Kind],
+    model: CostModel,
+    arrivals: Collection[str],
 ) -> Iterator[Variant]:
     widget, name = channel.widget or channel.name, channel.name
 
@@ -110,7 +116,8 @@ def _conversions(
             yield converter(convert.ApplyWeak(weak), free=model.overlays)
         if TO_DELTA in weak.supplied and (strong or TO_BASE not in weak.supplied):
             yield converter(convert.Strengthen(weak))
-        if FROM_DELTA in weak.supplied and wanted:
+        # a chain of deltas does not tell a row that came and went from one that arrived again
+        if FROM_DELTA in weak.supplied and wanted and not (isinstance(weak, Replace) and name in arrivals):
             yield converter(convert.Weaken(weak))
         if FROM_BASES in weak.supplied and wanted:
             yield converter(convert.WeakDifference(weak))

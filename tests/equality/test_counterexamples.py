@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import olston as ol
 from olston.block import BASE as B
 from tests.equality.catalogue import Rowwise, kept
 from tests.equality.handwritten import G, K, V
@@ -90,3 +92,79 @@ def test_where_snapshots_mix_provenance_does_not_tell_the_content(spark: SparkSe
     assert repair.block.obscure
     with pytest.raises(LookupError):
         lab.make("after.incremental", repair)
+
+
+ROWS = "k int, g string, v int"
+
+
+@pytest.fixture
+def clock() -> ol.ManualClock:
+    return ol.ManualClock(1_000_000_000)
+
+
+def newest(engine: ol.Engine) -> set[tuple[object, ...]]:
+    return {tuple(row) for row in engine.read("newest").collect()}
+
+
+def test_a_row_that_came_and_went_is_not_the_newest(spark: SparkSession, tmp_path: Path, clock: ol.ManualClock) -> None:
+    """A netted delta has it with weight 0, like one that is there and arrived again: it is no `Δ⁺`."""
+    wf = ol.Workflow("w")
+    kept = wf.source("rows", ROWS).filter("kept", "v >= 0", policy="incremental", keep=True)
+    wf.output(kept, feed={"B", "Δ"})
+    wf.output(kept.extract("newest", lambda rows: rows, key="g", policy="incremental"))
+    for output in wf.outputs:
+        wf.bound_staleness(output, 0, 0)
+    with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+        engine.ingest("rows", spark.createDataFrame([(1, "a", 0), (2, "b", 1)], ROWS), "base")
+        engine.refresh()
+        clock.advance("1 hour")
+        for weight in (1, -1):
+            engine.ingest("rows", spark.createDataFrame([(9, "a", 9, weight)], f"{ROWS}, _weight int"), "delta")
+        engine.refresh("kept")
+        engine.refresh()
+        assert newest(engine) == {(1, "a", 0), (2, "b", 1)}
+
+
+def test_a_row_that_went_and_came_back_is_the_newest(
+    spark: SparkSession, tmp_path: Path, clock: ol.ManualClock
+) -> None:
+    """A netted chain of strong deltas, as replacements, would forget it."""
+    wf = ol.Workflow("w")
+    kept = wf.source("rows", ROWS, key="k").filter("kept", "v >= 0", policy="incremental")
+    wf.output(kept.extract("newest", lambda rows: rows, key="g", policy="full"))
+    wf.bound_staleness("newest", 0, 0)
+    with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+        engine.ingest("rows", spark.createDataFrame([(1, "a", 0), (2, "b", 1)], ROWS), "base")
+        engine.refresh()
+        clock.advance("1 hour")
+        engine.ingest("rows", spark.createDataFrame([(5, "c", 1)], ROWS), "replace")
+        for changes in ([(1, "a", 0, -1), (3, "a", 9, 1)], [(1, "a", 0, 1)]):
+            engine.ingest("rows", spark.createDataFrame(changes, f"{ROWS}, _weight int"), "delta")
+        engine.refresh()
+        assert newest(engine) == {(1, "a", 0), (2, "b", 1), (5, "c", 1)}
+        engine.refresh("newest", full=True)
+        assert newest(engine) == {(1, "a", 0), (2, "b", 1), (5, "c", 1)}
+
+
+def test_keys_that_a_partitioned_table_does_not_tell_apart_keep_their_rows(
+    spark: SparkSession, tmp_path: Path, clock: ol.ManualClock
+) -> None:
+    """Delta keeps an empty text in a partition column as null, so what replaces the one must not delete the other."""
+    columns = "g string, v int"
+    spark.sql("CREATE DATABASE IF NOT EXISTS blurred")
+    try:
+        spark.sql(f"CREATE TABLE blurred.kept ({columns}) USING delta PARTITIONED BY (g)")
+        wf = ol.Workflow("w")
+        kept = wf.source("rows", columns, key="g").filter("kept", "v > 0", policy="incremental")
+        wf.output(kept, table="blurred.kept")
+        wf.bound_staleness("kept", 0, 0)
+        with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+            engine.ingest("rows", spark.createDataFrame([("", 1), (None, 2), ("a", 3), ("b", 4)], columns), "base")
+            engine.refresh()
+            clock.advance("1 hour")
+            engine.ingest("rows", spark.createDataFrame([("", 5)], columns), "replace")
+            engine.refresh()
+            found = [tuple(row) for row in engine.read("kept").collect()]
+        assert sorted(found, key=str) == sorted([(None, 5), (None, 2), ("a", 3), ("b", 4)], key=str)
+    finally:
+        spark.sql("DROP DATABASE blurred CASCADE")

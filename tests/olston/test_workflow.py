@@ -296,3 +296,13 @@ def test_a_table_holds_one_output() -> None:
     wf.output(pages.filter("some", "url > 'a'"), table="db.t")
     with pytest.raises(WorkflowError, match=r"output\(others\): table 'DB.T' is that of output 'some' too"):
         wf.output(pages.filter("others", "url > 'b'"), table="DB.T")
+
+
+def test_a_consumer_of_deltas_alone_cannot_follow_what_has_a_row_before_anything_arrived() -> None:
+    wf = ol.Workflow("w")
+    total = wf.source("rows", "k int").aggregate("total", by=[], n=ol.count())
+    twice = total.map("twice", lambda df: df)
+    for channel in (total, twice):
+        with pytest.raises(ol.WorkflowError, match=r"total has a row before anything has arrived.*accept B too"):
+            wf.output(channel, feed={"Δ"})
+    wf.output(twice, feed={"B", "Δ"})

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import olston as ol
 from olston.definition import digests, own
+from olston.meaning import describe
 
 
 def workflow(
@@ -163,7 +167,8 @@ def test_a_function_may_call_itself() -> None:
 SETS = """
 import olston as ol
 from olston.definition import digests, own
-class Session: pass
+class Session:
+    def __init__(self): self.names = {"st", "uv", "wx", "yz"}
 def function(session, names):
     return lambda df: df.where(str(session) in {"ab", "cd", "ef", "gh", "ij"} or bool(names))
 wf = ol.Workflow("w")
@@ -185,3 +190,153 @@ def test_digests_are_those_that_homes_already_have() -> None:
     wf = ol.Workflow("w")
     wf.source("rows", "k int, v int", key="k").aggregate("sums", by="k", total=ol.sum("v"))
     assert own(wf) == {"rows": "50916f325029391b", "sums": "e588c377f53eb0aa"}
+
+
+def files(folder: Path, **modules: str) -> dict[str, ModuleType]:
+    """A package of that name, with modules of those texts."""
+    package = folder / "jobs"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for name, text in modules.items():
+        (package / f"{name}.py").write_text(text)
+    known = {n for n in sys.modules if n.partition(".")[0] == "jobs"}
+    for name in known:
+        del sys.modules[name]
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        return {name: importlib.import_module(f"jobs.{name}") for name in modules}
+    finally:
+        sys.path.remove(str(folder))
+        for name in [n for n in sys.modules if n.partition(".")[0] == "jobs"]:
+            del sys.modules[name]
+
+
+MEMBERS = {
+    "a helper of another module": "from jobs import helping\ndef function(df): return helping.helper(df)",
+    "a helper of a module in a package": "import jobs.helping\ndef function(df): return jobs.helping.helper(df)",
+    "a constant of another module": "from jobs import helping\ndef function(df): return df.limit(helping.LIMIT)",
+    "a static method": "from jobs.helping import Helper\ndef function(df): return Helper.static(df)",
+    "a class method that calls another": "from jobs.helping import Helper\ndef function(df): return Helper.outer(df)",
+    "a method of an object that is made": "from jobs.helping import Helper\ndef function(df): return Helper(df).own()",
+    "a property": "from jobs.helping import Helper\ndef function(df): return Helper(df).limited",
+    "what an initialiser does": "from jobs.helping import Begun\ndef function(df): return Begun(df).df",
+    "a value of an enumeration": "from jobs.helping import Kept\ndef function(df): return df.limit(Kept.FEW.value)",
+    "a helper that is cached": "from jobs.helping import cached\ndef function(df): return df.limit(cached())",
+    "a helper with arguments given": "from jobs.helping import partly\ndef function(df): return partly(df)",
+    "a tuple of tuples": "from jobs.helping import NESTED\ndef function(df): return df.limit(NESTED[0][1])",
+    "a method of its own object": "from jobs.helping import Helper\nfunction = Helper(None).method",
+    "a method of an object closed over": "from jobs.helping import closing\nfunction = closing()",
+}
+
+HELPING = """
+import enum, functools
+LIMIT, NESTED = {n}, (("a", {n}), (None,))
+def helper(df): return df.limit({n})
+def given(n, df): return df.limit(n)
+partly = functools.partial(given, {n})
+@functools.cache
+def cached(): return {n}
+class Kept(enum.Enum):
+    FEW = {n}
+class Begun:
+    def __init__(self, df): self.df = df.limit({n})
+class Helper:
+    def __init__(self, df): self.df = df
+    @staticmethod
+    def static(df): return df.limit({n})
+    @classmethod
+    def outer(cls, df): return cls.inner(df)
+    @classmethod
+    def inner(cls, df): return df.limit({n})
+    def own(self): return self.df.limit({n})
+    @property
+    def limited(self): return self.df.limit({n})
+    def method(self, df): return self.other(df)
+    def other(self, df): return df.limit({n})
+    def unused(self, df): return {m}
+def closing():
+    helper = Helper(None)
+    return lambda df: helper.other(df)
+def unused(): return {m}
+"""
+
+
+@pytest.mark.parametrize("text", MEMBERS.values(), ids=MEMBERS)
+def test_what_a_function_names_as_a_member_of_its_own_package_is_part_of_it(text: str, tmp_path: Path) -> None:
+    def function(n: int, m: int, folder: str) -> Any:
+        (tmp_path / folder).mkdir()
+        return files(tmp_path / folder, helping=HELPING.format(n=n, m=m), using=text)["using"].function
+
+    before, unused, after = function(1, 1, "before"), function(1, 2, "unused"), function(2, 1, "after")
+    assert changed(workflow(before), workflow(unused)) == set()
+    assert changed(workflow(before), workflow(after)) == {"mapped", "counts"}
+
+
+def test_modules_and_classes_that_name_each_other_can_be_described(tmp_path: Path) -> None:
+    one = "from jobs import two\nimport jobs.two, jobs\nclass C:\n    def f(self): return two.D.g(self), jobs.one.C\n"
+    two = "import jobs\nclass D:\n    def g(self): return jobs.one.C.f(self), jobs.two.D, self.g()\n"
+    function = files(tmp_path, one=one + "def function(df): return C().f(two, jobs.one)", two=two)["one"].function
+    assert changed(workflow(function), workflow(function)) == set()
+
+
+class Slotted:
+    __slots__ = ("empty", "n")
+
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+
+class Plain:
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+
+@pytest.mark.parametrize("made", [Plain, Slotted, lambda n: Plain([Slotted(n)])], ids=["plain", "slots", "nested"])
+def test_what_an_object_that_is_closed_over_consists_of_is_part_of_a_function(made: Callable[[int], Any]) -> None:
+    def times(by: Any) -> Callable[[Any], Any]:
+        return lambda df: df.selectExpr("k", f"v * {by.n} AS v")
+
+    assert changed(workflow(times(made(2))), workflow(times(made(2)))) == set()
+    assert changed(workflow(times(made(2))), workflow(times(made(3)))) == {"mapped", "counts"}
+
+
+def test_an_object_may_hold_itself() -> None:
+    held = Plain(None)
+    held.n = Slotted(held)
+    assert changed(workflow(lambda df: (df, held)), workflow(lambda df: (df, held))) == set()
+
+
+def test_an_object_of_another_package_counts_by_what_it_prints() -> None:
+    """A session, say, consists of ports and addresses that every process has others of."""
+    other = type("Session", (), {"__module__": "pyspark.sql"})
+    before, after = other(), other()
+    before.port, after.port = 1, 2
+
+    def using(session: Any) -> Callable[[Any], Any]:
+        return lambda df: (df, session)
+
+    assert changed(workflow(using(before)), workflow(using(after))) == set()
+
+
+def test_the_type_that_a_udf_is_declared_with_is_part_of_it() -> None:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import IntegerType, LongType
+
+    def using(declared: Any) -> Callable[[Any], Any]:
+        udf = F.udf(lambda v: v, declared)
+        return lambda df: df.select("k", udf("v").alias("v"))
+
+    assert changed(workflow(using(IntegerType())), workflow(using(IntegerType()))) == set()
+    assert changed(workflow(using(IntegerType())), workflow(using(LongType()))) == {"mapped", "counts"}
+
+
+def test_the_text_of_an_ordinary_function_is_what_it_always_was() -> None:
+    """Another text would have every user's channels computed anew."""
+    closed = {"x": (1, {2, 3})}
+
+    def function(df: Any, *, n: int = 1) -> Any:
+        return df.limit(n), closed
+
+    assert describe(function).startswith("(df, n): ")
+    assert describe(function).endswith("|[None, {'n': 1}]|[\"{'x': [1, {2, 3}]}\"]|")

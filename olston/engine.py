@@ -324,6 +324,7 @@ class Engine:
         `at` is a time, for what was there then, or the id of a block.
         """
         found, moment = self.workflow.channel(channel), reading.moment(at)
+        self._recognise()
         with self._catalog.look() as db:
             if isinstance(moment, str):
                 source: Stored | Inline = reading.block(db, self._planning.load(db), found.name, moment)
@@ -344,6 +345,7 @@ class Engine:
     def provenance(self, channel: str, at: Stamp | datetime | str | None = None) -> ProvenanceOf:
         """Which snapshots of which inputs `read` shows; needs no Spark."""
         found, moment = self.workflow.channel(channel), reading.moment(at)
+        self._recognise()
         with self._catalog.look() as db:
             state = self._planning.load(db)
             if isinstance(moment, str):
@@ -375,11 +377,13 @@ class Engine:
 
     def history(self, limit: int = 20) -> HistoryOf:
         """The last steps that were tried, with what they were expected to cost and what they did; needs no Spark."""
+        self._recognise()
         with self._catalog.look() as db:
             return history(db, self.workflow.name, limit)
 
     def costs(self) -> CostsOf:
         """What every variant was expected to cost and what it did, and the rates learned from that; needs no Spark."""
+        self._recognise()
         with self._catalog.look() as db:
             self._planning.load(db)
         return self._learning.costs()

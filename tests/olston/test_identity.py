@@ -111,7 +111,8 @@ def test_an_older_copy_of_the_catalog_is_noticed_though_nothing_is_due(tmp_path:
     (folder / f"{int(block.stamp):020d}.json").write_text("{}")
     shutil.copy(tmp_path / "copy.db", tmp_path / "home" / "catalog.db")
     made = engine(counting(), str(tmp_path / "home"), Pretended())
-    for ask in (made.status, made.plan, made.refresh):
+    questions = (made.history, made.costs, lambda: made.provenance("n"), lambda: made.trace("n", "true"))
+    for ask in (made.status, made.plan, made.refresh, *questions):
         with pytest.raises(ol.CatalogError, match=r"CATALOG_LOST.*1 arrivals have files.*recover\(force=True\)"):
             ask()
     made.close()

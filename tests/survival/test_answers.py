@@ -69,10 +69,16 @@ def test_a_lost_catalog_is_noticed_and_rebuilt_and_the_system_goes_on(lab: Lab, 
         lab.engine.recover()
     lose_catalog(lab.home)
     reopen(lab)
-    with pytest.raises(
-        ol.CatalogError, match=r"CATALOG_LOST.*2 arrivals have files in .*arrivals/counting.*recover\(\)"
-    ):
-        lab.engine.ingest("rows", lab.keys("z"))
+    asked = (
+        lambda: lab.engine.read("counts"),
+        lambda: lab.engine.read("rows"),
+        lambda: lab.engine.provenance("counts"),
+    )
+    for ask in (lambda: lab.engine.ingest("rows", lab.keys("z")), *asked):
+        with pytest.raises(
+            ol.CatalogError, match=r"CATALOG_LOST.*2 arrivals have files in .*arrivals/counting.*recover\(\)"
+        ):
+            ask()
     found = lab.engine.recover()
     assert (found.arrivals, found.deliveries) == ({"rows": 2}, {"counts": 2})
     assert [why for _, why in found.ignored] == ["it never arrived, or was let go"]

@@ -60,6 +60,7 @@ from olston.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from sqlmodel import Session
 
     from olston.workflow import Workflow
 
@@ -321,20 +322,26 @@ class Engine:
     def read(self, channel: str, at: Stamp | datetime | str | None = None) -> DataFrame:
         """What the consumer of an output holds; of another channel, its newest readable content.
 
-        `at` is a time, for what was there then, or the id of a block.
+        `at` is a time, for what was there then, or the id of a block: what a base is, and what a delta led to.
         """
         found, moment = self.workflow.channel(channel), reading.moment(at)
         self._recognise()
         with self._catalog.look() as db:
-            if isinstance(moment, str):
-                source: Stored | Inline = reading.block(db, self._planning.load(db), found.name, moment)
-            elif found.name in self.workflow.outputs:
-                return self._held(reading.delivery(db, self.workflow.name, found.name, moment))
-            else:
-                source = reading.content(
-                    db, self._planning.load(db), self.workflow, self._digests, found.name, moment, self.now
-                )
-        return operand(self.store, self._session, source, View.PUBLIC).rows
+            shown = self._shown(db, self._planning.load(db), found.name, moment)
+        if isinstance(shown, DeliveryRecord):
+            return self._held(shown)
+        return operand(self.store, self._session, shown, View.PUBLIC).rows
+
+    def _shown(
+        self, db: Session, state: states.State, channel: str, at: Stamp | str | None
+    ) -> DeliveryRecord | Stored | Inline:
+        """What there is to read of a channel: something that was delivered, or a base."""
+        known = self.workflow, self._digests, channel
+        if isinstance(at, str):
+            return reading.led_to(db, state, *known, at, self.now)
+        if channel in self.workflow.outputs:
+            return reading.delivery(db, self.workflow.name, channel, at)
+        return reading.content(db, state, *known, at, self.now)
 
     def _held(self, delivery: DeliveryRecord) -> DataFrame:
         if not self.workflow.outputs[delivery.output].feed:
@@ -348,14 +355,8 @@ class Engine:
         self._recognise()
         with self._catalog.look() as db:
             state = self._planning.load(db)
-            if isinstance(moment, str):
-                content = reading.block(db, state, found.name, moment).block.target
-            elif found.name in self.workflow.outputs:
-                delivery = reading.delivery(db, self.workflow.name, found.name, moment)
-                content = reading.reflected(state, delivery)
-            else:
-                shown = reading.content(db, state, self.workflow, self._digests, found.name, moment, self.now)
-                content = shown.block.target
+            shown = self._shown(db, state, found.name, moment)
+            content = reading.reflected(state, shown) if isinstance(shown, DeliveryRecord) else shown.block.target
         return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self.now)))
 
     def trace(self, channel: str, where: str, at: Stamp | datetime | str | None = None) -> TraceOf:

@@ -12,7 +12,7 @@ from sqlmodel import Session, select
 from olston import release
 from olston import state as states
 from olston.attempt import is_attempt
-from olston.block import BASE
+from olston.block import BASE, Block
 from olston.catalog.records import BlockRecord, DeliveryRecord
 from olston.constraints import Staleness
 from olston.content import Content
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NOTHING = "NOTHING_HELD"
 LET_GO = "LET_GO"
+_EVER: Stamp = 2**62  # later than any moment
 
 
 def moment(at: Stamp | datetime | str | None) -> Stamp | str | None:
@@ -94,13 +95,47 @@ def reflected(state: State, delivery: DeliveryRecord) -> Provenance:
     return found
 
 
-def block(db: Session, state: State, channel: str, id: str) -> Stored:
-    """A block by its id."""
+def led_to(
+    db: Session,
+    state: State,
+    workflow: Workflow,
+    digests: Mapping[str, str],
+    channel: str,
+    id: str,
+    clock: Stamp,
+) -> DeliveryRecord | Stored | Inline:
+    """What a channel was with the block of that id: a base as it is, of a delta what it led to.
+
+    That is what the consumer held once it had been delivered, all that had arrived with it, or the base at its target,
+    written or to be put together from what is known.
+    """
+    delivered = select(DeliveryRecord).where(
+        DeliveryRecord.workflow == state.workflow, DeliveryRecord.output == channel, DeliveryRecord.block == id
+    )
+    handed = db.exec(delivered.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
     record = db.get(BlockRecord, id)
+    if record is None and handed is not None:
+        return handed
     if record is None or record.workflow != state.workflow or record.channel != channel:
         raise StoreError(f"{channel}: has no block {id!r}.")
     made = states.block_of(record, state.timelines, state.network.inputs[channel])
-    return Stored(made, Content.from_dict(record.content))
+    given = Content.from_dict(record.content)
+    if made.is_base:
+        return Stored(made, given)
+    if handed is not None:
+        return handed
+    if workflow.channels[channel].is_source:
+        return content(db, state, workflow, digests, channel, made.stamp, clock)
+    bases = {s.block.target: s for s in states.bases(db, state, channel, record.digest, _EVER)}
+    if made.target in bases:
+        return bases[made.target]
+    if made.source in bases and not made.obscure:
+        return Stored(Block(channel, BASE, made.target), bases[made.source].content.then(given))
+    raise StoreError(
+        f"{made}: is a delta, and the base that it led to was not kept; place {channel!r} with keep=True, or read what "
+        "it is now.",
+        code=NOTHING,
+    )
 
 
 def content(

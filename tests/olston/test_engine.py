@@ -140,11 +140,12 @@ def test_time_travel_shows_what_was_held_then(small: Lab) -> None:
     small.engine.refresh()
     then = small.clock.now()
     small.clock.advance("1 hour")
-    small.engine.ingest("rows", small.keys("a", "b"))
+    second = small.engine.ingest("rows", small.keys("a", "b"))
     small.engine.refresh()
     assert small.rows("counts", then) == {("a", 1): 1}
     assert small.rows("counts") == {("a", 2): 1, ("b", 1): 1}
-    assert small.rows("rows", first.id) == {(1, "a"): 1}
+    assert small.rows("rows", first.id) == {("a",): 1}
+    assert small.rows("rows", second.id) == {("a",): 2, ("b",): 1}, "what it led to, not what it brought"
     assert small.engine.provenance("rows", first.id).to_dict()["pathways"][0]["snapshots"] == [first.stamp]
     assert small.rows("rows", first.stamp) == {("a",): 1}
     with pytest.raises(ol.StoreError, match="holds nothing"):
@@ -226,6 +227,10 @@ def test_a_feed_hands_over_blocks_in_order(spark: SparkSession, tmp_path: Path) 
     assert [g.number for g in made.engine.feed("twice").after("indexer")] == [3], "it is remembered how far it came"
     assert len(list(feed.after("archive"))) == 3
     assert made.rows("twice") == {(2,): 1, (4,): 1, (6,): 1}
+    for g in given:
+        assert made.engine.provenance("twice", g.block.id).content == g.content
+    assert made.rows("twice", given[0].block.id) == {(2,): 1, (4,): 1}
+    assert made.rows("twice", given[1].block.id) == made.rows("twice"), "what was held with it"
     made.engine.close()
 
 

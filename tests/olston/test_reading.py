@@ -1,15 +1,24 @@
-"""The forms in which users name a moment."""
+"""The forms in which users name a moment, and what a block that they name led to."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import olston as ol
+from olston import state as states
 from olston.attempt import new_attempt
+from olston.block import BASE, DELTA, Block
+from olston.catalog.records import DeliveryRecord
+from olston.content import Anchor, Content, Part
 from olston.errors import OlstonError
-from olston.reading import moment
+from olston.provenance import Provenance
+from olston.reading import led_to, moment
+from olston.step import Stored
+from tests.pretended import Pretended, arrive, engine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MICROSECONDS = 1_767_268_800_000_000
@@ -48,3 +57,45 @@ def test_a_block_is_named_by_its_id() -> None:
 def test_what_is_neither_is_refused_with_the_forms_that_there_are(given: Any) -> None:
     with pytest.raises(OlstonError, match=r"at=.*: neither a time nor the id of a block; give a datetime"):
         moment(given)
+
+
+def test_a_delta_leads_to_what_was_held_with_it_or_to_a_base_or_to_an_error_that_says_so(tmp_path: Path) -> None:
+    wf = ol.Workflow("w")
+    wf.output(wf.source("rows", "k int").map("mapped", lambda df: df).aggregate("counts", by="k", n=ol.count()))
+    made = engine(wf, str(tmp_path), Pretended())
+    waves = [arrive(made, "rows")[0] for _ in range(3)]
+    one, two, three = (Provenance.at(w.stamp) for w in waves)
+    blocks = [
+        Stored(Block("mapped", BASE, one, id="base"), Content(Anchor("t", "base", 1, 1))),
+        *(
+            Stored(Block(channel, DELTA, to, start, id=id), Content(None, (Part("t", id, DELTA, 1, 1, id),)))
+            for channel, id, start, to in (
+                ("mapped", "near", one, two), ("mapped", "far", two, three), ("counts", "given", one, two),
+            )
+        ),
+    ]  # fmt: skip
+    with made._catalog.transaction() as db:
+        state = made._planning.load(db)
+        for stored in blocks:
+            db.add(states.record(state, stored, "made up", made._digests, made.now))
+        handed = DeliveryRecord(
+            workflow="w", output="counts", number=9, block="given", content=state.pack("counts", two) or [],
+            digest=made._digests["counts"], delivered_at=made.now,
+        )  # fmt: skip
+        db.add(handed)
+
+    with made._catalog.look() as db:
+
+        def leads(channel: str, id: str) -> Any:
+            return led_to(db, state, wf, made._digests, channel, id, made.now)
+
+        assert [leads("rows", w.id).block for w in waves] == [Block("rows", BASE, t) for t in (one, two, three)]
+        assert leads("counts", "given").number == 9
+        assert leads("mapped", "base") == blocks[0]
+        assert leads("mapped", "near").block == Block("mapped", BASE, two)
+        assert leads("mapped", "near").content == blocks[0].content.then(blocks[1].content)
+        with pytest.raises(ol.StoreError, match=r"NOTHING_HELD.*mapped: Δ.*is a delta, and the base .* keep=True"):
+            leads("mapped", "far")
+        with pytest.raises(ol.StoreError, match="counts: has no block 'far'"):
+            leads("counts", "far")
+    made.close()

@@ -220,7 +220,7 @@ class Engine:
         demand = Demand(tuple(named), full) if named else None
         now = state.now(self.now)
         planned = self._planning.plan(state, now, demand)
-        if not planned.decision.due and (soon := self._planning.soon(state, now)):
+        if not planned.decision.due and (soon := self._planning.ahead(state, now).soon(now)):
             planned = self._planning.plan(state, now, soon=soon)
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes

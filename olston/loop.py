@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from olston import events, setbacks
+from olston.ahead import Ahead
 from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
@@ -61,7 +62,7 @@ class Loop:
         self._overlapped = False
         self._interrupted: set[str] = set()
         self._setbacks = Setbacks()
-        self._ahead: dict[str, tuple[float, float]] = {}
+        self._ahead = Ahead()
         self._folding = Folding(work, submit)
         self._stopping = False
         self.caught_up = False
@@ -244,7 +245,7 @@ class Loop:
             planned = planning.plan(state, now, asked.demand, excluded=excluded)
         else:
             only, left = (asked.demand.outputs or None if asked is not None else None), resting | waiting
-            soon = {o: span for o, (moment, span) in self._ahead.items() if moment <= now and o not in left}
+            soon = {o: span for o, span in self._ahead.soon(now).items() if o not in left}
             planned = planning.plan(state, now, only=only, without=left, excluded=excluded, soon=soon)
         if planned.decision.infeasible is not None:
             error = self._work().missing_input() or planned.decision.infeasible.error()
@@ -272,8 +273,8 @@ class Loop:
         if asked.looked_ahead or asked.demand.outputs:
             return False
         asked.looked_ahead = True
-        self._ahead = planning.deadlines(state, now, without=self._setbacks.resting(now))
-        self._changed = any(moment <= now for moment, _ in self._ahead.values())
+        self._ahead = planning.ahead(state, now, self._setbacks.resting(now))
+        self._changed = bool(self._ahead.soon(now))
         return self._changed
 
     def _catches_up(self) -> bool:
@@ -325,9 +326,13 @@ class Loop:
 
     def _await(self, planning: Planning, state: State, now: Stamp, without: Collection[str]) -> None:
         """Nothing is to be done: find out when there will be something, `without` outputs that rest or wait."""
-        self._ahead = planning.deadlines(state, now, without=without)
+        tried, self._ahead = self._ahead.soon(now).keys(), planning.ahead(state, now, without)
+        soon = self._ahead.soon(now).keys()
+        self._changed = not soon <= tried or self._changed
         # what could not be done at its moment is not tried at every turn
-        coming = [max(moment, now + SECOND) for moment, _ in self._ahead.values()]
+        coming = [now + SECOND if moment <= now else moment for moment, _ in self._ahead.begin.values()]
+        if self._ahead.look is not None:
+            coming.append(self._ahead.look)
         end = self._setbacks.next_end(now)
         self.next = min(coming if end is None else [*coming, end], default=None)
 

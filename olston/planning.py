@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import func, select
 
 from olston import state as states
+from olston.ahead import Ahead, look_ahead
 from olston.catalog.records import ArrivalRecord, WorkflowRecord
 from olston.constraints import Staleness
 from olston.learning import Learning
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from sqlmodel import Session
 
     from olston.workflow import Workflow
-
-EARLY = 1.5
-"""How many times the expected duration of its plan an output is refreshed before a bound would break."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +111,10 @@ class Planning:
             anew = frozenset(c for c in upstream if not self.workflow.channels[c].is_source)
             return Planned(sought, decide(sought, due=demand.outputs), now, anew)
         due = problem.due()
-        if ahead := max((span for output, span in (soon or {}).items() if output not in due), default=0):
-            problem = state.problem(now + int(ahead) + 1, network)
-            due = problem.due()
+        spans = {output: span for output, span in (soon or {}).items() if output not in due}
+        if spans:
+            problem = state.problem(now + int(max(spans.values())) + 1, network)
+            due = tuple(o for o in problem.due() if o in due or o in spans)
         due = tuple(o for o in due if o not in without and (only is None or o in only))
         empty = [o for o in due if problem.holds[o] is None]
         if empty:
@@ -125,30 +124,9 @@ class Planning:
                 return Planned(sought, filled, now)
         return Planned(problem, decide(problem, due=due), now)
 
-    def deadlines(
-        self, state: State, now: Stamp, without: Collection[str] = (), most: int = 4
-    ) -> dict[str, tuple[Stamp, float]]:
-        """When to begin refreshing outputs that are kept now so that they stay so, and how long before the bound
-        breaks that is; of the `most` that break soonest.
-        """
-        problem = state.problem(now)
-        bounds = problem.bounds()
-        breaks: list[tuple[Stamp, str]] = []
-        for output in self.network.outputs:
-            held = problem.holds[output]
-            moment = None if held is None or output in without else bounds.breaks_at(output, held)
-            if moment is not None:
-                breaks.append((moment, output))
-        found: dict[str, tuple[Stamp, float]] = {}
-        for moment, output in sorted(breaks)[:most]:
-            plan = decide(state.problem(max(moment, now) + 1), due=[output])
-            span = 0.0 if plan.infeasible is not None else EARLY * 1e6 * plan.cost
-            found[output] = (moment - int(span), span)
-        return found
-
-    def soon(self, state: State, now: Stamp) -> dict[str, float]:
-        """The outputs whose bounds break while their plans would run, and after how many microseconds at most."""
-        return {output: span for output, (moment, span) in self.deadlines(state, now).items() if moment <= now}
+    def ahead(self, state: State, now: Stamp, without: Collection[str] = ()) -> Ahead:
+        """When to refresh the outputs that are kept now so that they stay so, but for those `without`."""
+        return look_ahead(state, now, without)
 
     def _demanded(self, problem: Problem, outputs: Sequence[str], full: bool) -> Problem:
         """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""

@@ -145,6 +145,15 @@ class Network:
         return found
 
     @cached_property
+    def writers(self) -> dict[str, list[Variant]]:
+        """All variants that write each channel: those that make it anew first, those that convert on it last."""
+        found: dict[str, list[Variant]] = {}
+        for variant in sorted(self.variants, key=lambda v: (not v.foreign, v.signature.incremental)):
+            for channel in variant.outputs:
+                found.setdefault(channel, []).append(variant)
+        return found
+
+    @cached_property
     def read(self) -> frozenset[str]:
         """The channels that operators of other channels read."""
         return frozenset(channel for v in self.variants if v.foreign for channel in v.inputs)

@@ -1,0 +1,113 @@
+"""Looking ahead: every bound is kept that is longer than its plan, and knowing that takes few plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import olston as ol
+from olston import ahead
+from olston.learning import Learning
+from olston.scheduler.ceiling import Ceiling
+from olston.scheduler.decide import decide
+from tests.olston.test_loop import HOUR, Stage
+
+DEAR = 100_000_000
+
+
+def cheap_and_dear(cheap: int) -> ol.Workflow:
+    """Outputs that may be an hour old, and one of much data that may be a second older."""
+    wf = ol.Workflow("cheap_and_dear")
+    few, many = wf.source("few", "k string"), wf.source("many", "k string")
+    for i in range(cheap):
+        wf.output(few.aggregate(f"cheap{i}", by="k", n=ol.count()))
+        wf.bound_staleness(f"cheap{i}", 0, "1 hour")
+    wf.output(many.aggregate("dear", by="k", n=ol.count()))
+    wf.bound_staleness("dear", 0, "1 hour 1 second")
+    return wf
+
+
+def staged(tmp_path: Path, cheap: int) -> Stage:
+    """All is up to date, and then a wave arrives at every source."""
+    stage = Stage(f"sqlite:///{tmp_path}/catalog.db", cheap_and_dear(cheap))
+    stage.arrive("few")
+    stage.arrive("many", rows=DEAR)
+    stage.settle()
+    stage.clock.advance("1 min")
+    stage.arrive("few")
+    stage.arrive("many", rows=DEAR)
+    stage.settle()
+    return stage
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The outputs that were planned for in order to know when to begin."""
+    found = list[str]()
+
+    def decided(*given: Any, due: list[str]) -> Any:
+        found.extend(due)
+        return decide(*given, due=due)
+
+    monkeypatch.setattr(ahead, "decide", decided)
+    return found
+
+
+def test_an_output_is_begun_in_time_however_many_cheaper_ones_break_sooner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Learning, "priced", lambda *_: None)  # what is pretended takes no time
+    stage = staged(tmp_path, 6)
+    arrived = stage.clock.now()
+    deliveries = {output: len(held) for output, held in stage.work.delivered.items()}
+    order: list[tuple[int, str]] = []
+    for _ in range(50):
+        assert not stage.due, "no bound was broken before it was refreshed"
+        for output, held in stage.work.delivered.items():
+            if len(held) > deliveries[output]:
+                deliveries[output] = len(held)
+                order.append((stage.clock.now() - arrived - HOUR, output))
+        if stage.loop.next is None:
+            break
+        stage.clock.advance((int(stage.loop.next) - stage.clock.now()) / 1e6)
+        stage.settle()
+    begun = {output: moment for moment, output in order}
+    assert len(order) == len(begun) == 7
+    assert order[0][1] == "dear"
+    assert begun["dear"] < -5_000_000, "it takes long"
+    assert all(-1_000_000 < moment <= 0 for output, moment in begun.items() if output != "dear"), (
+        "each as early as it has to be, whatever others take"
+    )
+    stage.lease.release()
+
+
+def test_nothing_is_planned_long_before_a_bound_breaks_and_little_at_a_time_then(
+    tmp_path: Path, plans: list[str]
+) -> None:
+    stage = staged(tmp_path, 3 * ahead.MOST)
+    assert plans == []
+    with stage.catalog.look() as db:
+        state = stage.planning.load(db)
+    near = stage.clock.now() + HOUR - 100_000
+    found = stage.planning.ahead(state, near)
+    assert len(plans) == ahead.MOST
+    assert plans[0] == "dear"
+    assert set(found.begin) == set(stage.wf.outputs)
+    assert found.look is None
+    stage.lease.release()
+
+
+def test_what_an_output_costs_at_most_is_no_less_than_its_plan(tmp_path: Path) -> None:
+    stage = Stage(f"sqlite:///{tmp_path}/catalog.db")
+    for rows in (10, 1_000_000):
+        stage.arrive("pages", "clicks", rows=rows)
+        with stage.catalog.look() as db:
+            state = stage.planning.load(db)
+        problem = state.problem(state.now(stage.clock.now()))
+        for output in stage.wf.outputs:
+            assert decide(problem, due=[output]).cost <= Ceiling(problem).of(output) < 60
+        stage.settle()
+        stage.clock.advance("1 day")
+    stage.lease.release()

@@ -297,7 +297,9 @@ class Execution:
             done = self.work.deliver(handover, attempt)
         except StoreError as error:
             if held.is_behind(error):
-                self.work.follow(output, disown=error.code == held.FOREIGN)
+                followed = self.work.follow(output, disown=error.code == held.FOREIGN)
+                if output in followed.faults:
+                    raise followed.faults[output] from error
                 raise Overtaken(str(error)) from error
             raise
         faults.point("delivery-committed")

@@ -55,6 +55,11 @@ class Feed:
         self._path = store.path(f"feeds/{folder(output)}")
         self._series = f"olston:{store.workflow.name}:{output}"
 
+    @property
+    def place(self) -> str:
+        """Where it lies."""
+        return self._path
+
     def last(self, session: SparkSession) -> int:
         """The number of the last block delivered, 0 before the first."""
         return table.last_number(session, self._path, self._series) if table.exists(session, self._path) else 0

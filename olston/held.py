@@ -7,6 +7,7 @@ refreshes, whether a log is ahead of the catalog, and again whenever somebody el
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from sqlmodel import Session, col, select
 
 from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, DeliveryRecord
-from olston.errors import OlstonError
+from olston.errors import OlstonError, StoreError
+from olston.failure import reason
 from olston.feed import Feed
 from olston.provenance import Provenance
 from olston.published import Delivery, Published
@@ -75,26 +77,57 @@ def fits(provenance: Provenance, timelines: Mapping[str, Timeline], inputs: Sequ
     )
 
 
-def follow(catalog: Catalog, store: Store, session: SparkSession, inputs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Let the catalog follow every log that is ahead of it; returns the outputs of which it learned something.
+@dataclass(frozen=True)
+class Followed:
+    """What came of following logs: the outputs of which something was learned, and why others could not be followed."""
+
+    moved: tuple[str, ...] = ()
+    faults: Mapping[str, OlstonError] = field(default_factory=dict)
+
+
+def follow(catalog: Catalog, store: Store, session: SparkSession, inputs: Mapping[str, Sequence[str]]) -> Followed:
+    """Let the catalog follow every log that is ahead of it; one that cannot be read is no fault of the others.
 
     `inputs` are the input channels of the pathways of each channel.
     """
-    workflow, moved = store.workflow.name, []
-    for output, publication in store.workflow.outputs.items():
-        consumer = Feed(store, output) if publication.feed else Published(store, output)
+    workflow, moved, faults = store.workflow.name, [], {}
+    for output in store.workflow.outputs:
         with catalog.look() as db:
             known = _last(db, workflow, output)
-        if consumer.last(session) <= known:
+        try:
+            news = _news(store, session, output, known)
+        except Exception as error:
+            faults[output] = _unreadable(store, output, error)
             continue
-        news = list(told(store, session, output, known))
+        if not news:
+            continue
         with catalog.transaction() as db:
             timelines = {name: Timeline(name, _arrivals(db, workflow, name)) for name in store.workflow.sources}
             for delivery in news:
                 if db.get(DeliveryRecord, (workflow, output, delivery.number)) is None:
                     db.add(record_of(delivery, workflow, output, timelines, inputs[output]))
         moved.append(output)
-    return moved
+    return Followed(tuple(moved), faults)
+
+
+def _news(store: Store, session: SparkSession, output: str, known: int) -> list[Delivery]:
+    return list(told(store, session, output, known)) if _consumer(store, output).last(session) > known else []
+
+
+def _consumer(store: Store, output: str) -> Feed | Published:
+    return Feed(store, output) if store.workflow.outputs[output].feed else Published(store, output)
+
+
+def _unreadable(store: Store, output: str, error: Exception) -> OlstonError:
+    if isinstance(error, OlstonError):
+        return error
+    fault = StoreError(
+        f"{output}: the log of {_consumer(store, output).place} cannot be read: {reason(error)} It is left as it is, "
+        "and others go on. Restore its log, or move it away: the next delivery writes it anew.",
+        code="LOG_UNREADABLE",
+    )
+    fault.__cause__ = error
+    return fault
 
 
 def disown(catalog: Catalog, workflow: str, output: str) -> None:

@@ -66,7 +66,8 @@ class Loop:
         self._folding = Folding(work, submit)
         self._stopping = False
         self.caught_up = False
-        """Whether the logs of consumers were asked what they hold."""
+        """Whether the logs of all consumers were asked what they hold, and told."""
+        self._followed = False
         self._changed = True
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
@@ -251,7 +252,7 @@ class Loop:
             error = self._work().missing_input() or planned.decision.infeasible.error()
             self._give_up(asked, planned.decision.infeasible.outputs, error, now)
         elif any(s.is_delivery for s in planned.decision.steps):
-            if self._catches_up():
+            if self._catches_up(asked, now):
                 self._changed = True
             else:
                 self._begin(planning, state, planned, asked)
@@ -277,10 +278,18 @@ class Loop:
         self._changed = bool(self._ahead.soon(now))
         return self._changed
 
-    def _catches_up(self) -> bool:
-        """Whether the logs of consumers told something new, which they are asked for before the first delivery."""
-        asked, self.caught_up = self.caught_up, True
-        return not asked and self._work().follow()
+    def _catches_up(self, asked: Asked | None, now: Stamp) -> bool:
+        """Whether the logs of consumers told something new, which they are asked for before the first delivery.
+
+        An output whose log cannot be read rests; a delivery to it would find out what the log tells.
+        """
+        if self.caught_up or self._followed:
+            return False
+        followed = self._work().follow()
+        self._followed, self.caught_up = True, not followed.faults
+        for output, error in followed.faults.items():
+            self._give_up(asked, [output], error, now)
+        return bool(followed.moved or followed.faults)
 
     def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:
         execution = Execution(

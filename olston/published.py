@@ -66,6 +66,11 @@ class Published:
         self._key = store.workflow.channels[output].key
         self._series = f"olston:{store.workflow.name}:{output}"
 
+    @property
+    def place(self) -> str:
+        """What errors call the table: its name, or where it lies."""
+        return self._publication.table or self._store.path(f"published/{folder(self._output)}")
+
     def path(self, session: SparkSession) -> str | None:
         """Where the table lies; `None` if it has a name and nobody has made it yet."""
         name = self._publication.table

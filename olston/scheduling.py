@@ -14,7 +14,7 @@ from typing import Any
 from olston import events
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
-from olston.errors import CatalogError
+from olston.errors import CatalogError, OlstonError, StepError, StoreError
 from olston.lease import Lease, LeaseLost
 from olston.loop import Loop
 from olston.planning import Planning
@@ -27,6 +27,8 @@ GRACE = 30.0
 """Seconds that steps which run are given to finish before they are abandoned."""
 RETRY = 2.0
 """Seconds after which a server tries a catalog again that it could not reach."""
+LONGEST = 60.0
+"""Seconds after which a server goes on at the latest after a failure that nobody foresaw, and kept coming."""
 WAIT = 0.1
 """Seconds between two looks at what another scheduler made of a command."""
 
@@ -120,13 +122,24 @@ class Scheduling:
         """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn.
 
         While the catalog cannot be reached, it is tried again; what ran meanwhile is abandoned, and done again then.
+        So is it after any other failure, with a rest. What is wrong with the definition or with the installation does
+        not mend itself, and is raised.
         """
+        rest = RETRY
         while not stop.is_set():
+            began = time.monotonic()
             try:
                 self._turn(stop, turned)
             except CatalogError as error:
                 log.warning("%s Trying again.", error)
                 stop.wait(RETRY)
+            except Exception as error:
+                if isinstance(error, OlstonError) and not isinstance(error, StoreError | StepError):
+                    raise
+                rest = RETRY if time.monotonic() - began > LONGEST else min(2 * rest, LONGEST)
+                said = error if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}"
+                log.warning("%s Going on in %g seconds.", said, rest, exc_info=True)
+                stop.wait(rest)
             stop.wait(WAIT)
 
     def _turn(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:

@@ -11,6 +11,7 @@ from olston.block import BASE
 from olston.catalog import Catalog
 from olston.content import Content
 from olston.feed import Feed
+from olston.held import Followed
 from olston.keys import repeated
 from olston.operators.columns import View
 from olston.provenance import Provenance
@@ -64,8 +65,8 @@ class Work(Protocol):
     def deliver(self, handover: Handover, attempt: str) -> Delivered:
         """Fails with `NUMBER_TAKEN` if another delivery has the number."""
 
-    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
-        """Let the catalog follow the logs of consumers; whether they told anything new.
+    def follow(self, output: str | None = None, *, disown: bool = False) -> Followed:
+        """Let the catalog follow the logs of consumers; what came of it.
 
         With `disown` that of `output` says that somebody else changed it.
         """
@@ -110,11 +111,11 @@ class Worker:
             assert made.way is not None
             return Delivered(made.version, made.rows, made.way, made.held, made.allows)
 
-    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
+    def follow(self, output: str | None = None, *, disown: bool = False) -> Followed:
         if output is not None and disown:
             held.disown(self._catalog, self.store.workflow.name, output)
         with self.sessions.lent() as session:
-            return bool(held.follow(self._catalog, self.store, session, self._inputs))
+            return held.follow(self._catalog, self.store, session, self._inputs)
 
     def leave_planning(self, error: Exception) -> bool:
         with self.sessions.lent() as session:

@@ -16,6 +16,7 @@ from olston.block import BASE, Block
 from olston.content import Anchor, Content, Part
 from olston.engine import Engine
 from olston.errors import StepError, StoreError
+from olston.held import Followed
 from olston.ingest import Arrived
 from olston.provenance import Provenance
 from olston.step import Inline, Step, Stored, linked
@@ -76,10 +77,10 @@ class Pretended:
     def held(self, output: str) -> Held:
         return self.delivered[output][-1]
 
-    def follow(self, output: str | None = None, *, disown: bool = False) -> bool:
+    def follow(self, output: str | None = None, *, disown: bool = False) -> Followed:
         for name in self.delivered if output is None else [output]:
             self.told(name, self.held(name))
-        return False
+        return Followed()
 
     def leave_planning(self, error: Exception) -> bool:
         return False

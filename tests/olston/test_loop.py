@@ -17,10 +17,19 @@ import olston as ol
 from olston import events
 from olston.arrive import arrive
 from olston.catalog import Catalog
-from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, LeaseRecord, StepRecord, WorkflowRecord
+from olston.catalog.records import (
+    BlockRecord,
+    DeliveryRecord,
+    EventRecord,
+    LeaseRecord,
+    SetbackRecord,
+    StepRecord,
+    WorkflowRecord,
+)
 from olston.content import Content, Part
 from olston.definition import digests
-from olston.errors import CatalogError
+from olston.errors import CatalogError, StoreError
+from olston.held import Followed
 from olston.ingest import Arrived
 from olston.learning import Learning
 from olston.lease import Lease, LeaseLost
@@ -431,4 +440,24 @@ def test_outputs_that_are_refreshed_by_turns_each_find_what_they_missed(url: str
         stage.command(refresh=list(outputs))
         stage.settle()
     assert {s.state for s in stage.steps} == {"done"}
+    stage.lease.release()
+
+
+def test_a_consumer_whose_log_cannot_be_read_rests_and_does_not_hold_up_the_others(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = StoreError("dashboard: the log of published/dashboard cannot be read.")
+    with monkeypatch.context() as broken:
+        broken.setattr(stage.work, "follow", lambda: Followed(faults={"dashboard": fault}))
+        stage.arrive("pages", "clicks")
+        asked = stage.command(refresh=["dashboard"])
+        stage.settle()
+    assert stage.loop.commands.errors[asked] is fault
+    assert set(stage.work.delivered) == {"output"}
+    assert not stage.loop.caught_up
+    with stage.catalog.look() as db:
+        assert [(s.output, s.error) for s in db.exec(select(SetbackRecord))] == [("dashboard", fault.message)]
+    stage.clock.advance("2 min")
+    stage.settle()
+    assert not stage.due
     stage.lease.release()

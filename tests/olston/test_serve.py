@@ -16,7 +16,8 @@ import pytest
 
 import olston as ol
 from olston.engine import Engine
-from olston.errors import CatalogError, OlstonError
+from olston.errors import CatalogError, OlstonError, SparkError, StoreError
+from olston.held import Followed
 from tests.pretended import Pretended, arrive, engine
 
 REPOSITORY = Path(__file__).parents[2]
@@ -232,3 +233,32 @@ print("served", served._scheduling.lease.owner(), [s.state for s in served.histo
     assert last.startswith("served None")
     assert "running" not in last
     assert "done" in last
+
+
+def test_a_server_goes_on_after_a_failure_that_nobody_foresaw_and_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    work, told = Pretended(), [StoreError("published: connection reset."), ValueError("odd")]
+    monkeypatch.setattr("olston.scheduling.RETRY", 0.01)
+    monkeypatch.setattr(work, "follow", lambda *_: (_ for _ in ()).throw(told.pop()) if told else Followed())
+    served = engine(counting(), str(tmp_path), work)
+    (block,) = arrive(served, "rows")
+    with serving(served):
+        soon(lambda: holds(work, block.stamp))
+    assert "connection reset. Going on in" in caplog.text
+    assert "ValueError: odd Going on in" in caplog.text
+    assert not told, "the logs of consumers are asked again until they told"
+
+
+def test_what_does_not_mend_itself_ends_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Pretended()
+    served = engine(counting(), str(tmp_path), work)
+    arrive(served, "rows")
+
+    def refused() -> Followed:
+        raise SparkError("no Java.")
+
+    monkeypatch.setattr(work, "follow", refused)
+    with pytest.raises(SparkError, match="no Java"):
+        served.serve()
+    served.close()

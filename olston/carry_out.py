@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +19,7 @@ from olston.lease import Lease, LeaseLost
 from olston.maintain import UnderWay
 from olston.outcomes import counted, outcomes
 from olston.planning import Planned
+from olston.scheduler.around import around
 from olston.scheduler.dispatch import Dispatch
 from olston.scheduler.explain import explain
 from olston.scheduler.network import Variant
@@ -123,7 +124,7 @@ class Execution:
                     if self.work.leave_planning(error):
                         return self._ended(position, events.FAILED, {"again": True})
                     self.errors[position] = error
-                    return self._ended(position, events.FAILED, self._failure(position, error))
+                    return self._ended(position, events.FAILED, _said(error))
 
     def abandon(self) -> None:
         """Stop the jobs of the steps that run; they fail, and are not tried again."""
@@ -181,13 +182,10 @@ class Execution:
         channel = step.operands[-1].channel if step.is_delivery else step.results[0].channel
         return frozenset(o for o in self.due if channel in self.state.network.upstream(o))
 
-    def _failure(self, position: int, error: Exception) -> dict[str, Any]:
+    def around(self, position: int, excluded: Collection[str]) -> frozenset[str]:
+        """The variants of a step that failed without which there is another way to the outputs that need it."""
         variants = [i.operator for i in self._all(self.dispatch.steps[position]) if isinstance(i.operator, Variant)]
-        return {
-            "avoidable": sorted({v.name for v in variants if v.signature.incremental}),
-            "error": error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}",
-            "code": error.code if isinstance(error, OlstonError) else StepError.code,
-        }
+        return around(self.planned.problem, variants, self.outputs_behind(position), excluded)
 
     def _ended(self, position: int, kind: str, about: Mapping[str, Any]) -> None:
         try:
@@ -327,3 +325,11 @@ class Execution:
                 deliveries[output] = last
 
         return release
+
+
+def _said(error: Exception) -> dict[str, Any]:
+    """What the event of a failure tells."""
+    return {
+        "error": error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}",
+        "code": error.code if isinstance(error, OlstonError) else StepError.code,
+    }

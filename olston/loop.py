@@ -243,11 +243,15 @@ class Loop:
             if not asked.left and not self._looks_ahead(planning, state, now, asked):
                 return self._satisfied(asked, now)
         if asked is not None and not asked.met:
-            planned = planning.plan(state, now, asked.demand, excluded=excluded)
+            plan = partial(planning.plan, state, now, asked.demand)
         else:
             only, left = (asked.demand.outputs or None if asked is not None else None), resting | waiting
             soon = {o: span for o, span in self._ahead.soon(now).items() if o not in left}
-            planned = planning.plan(state, now, only=only, without=left, excluded=excluded, soon=soon)
+            plan = partial(planning.plan, state, now, only=only, without=left, soon=soon)
+        planned = plan(excluded=excluded)
+        stuck = planned.decision.infeasible
+        if stuck is not None and excluded and (unharmed := self._setbacks.unharmed(stuck.outputs)):
+            planned = plan(only=unharmed)
         if planned.decision.infeasible is not None:
             error = self._work().missing_input() or planned.decision.infeasible.error()
             self._give_up(asked, planned.decision.infeasible.outputs, error, now)
@@ -390,7 +394,7 @@ class Loop:
         return bool(folds)
 
     def _failed(self, execution: Execution, event: EventRecord) -> None:
-        """Plan around the variants that failed; if there are none, leave the outputs behind them alone for a while."""
+        """Plan around variants that failed; if there is no other way, leave the outputs behind them alone for now."""
         asked = self.commands.that_planned(execution.plan)
         # what was begun before it was asked for says nothing of what will come of that
         begun_before = asked is None and any(
@@ -400,7 +404,10 @@ class Loop:
             return
         now, position = self._clock(), event.about["position"]
         outputs, error = execution.outputs_behind(position), execution.errors[position]
-        if not self._setbacks.avoid(event.about["avoidable"], outputs, error, now):
+        variants = execution.around(position, self._setbacks.excluded(now))
+        if variants:
+            self._setbacks.avoid(variants, outputs, error, now)
+        else:
             self._give_up(asked, outputs, error, now)
 
     def _give_up(self, asked: Asked | None, outputs: Collection[str], error: Exception, now: Stamp) -> None:

@@ -31,13 +31,14 @@ class Setbacks:
         """Why the outputs that rest do."""
         return [self._reasons[o] for o in sorted(self.resting(now))]
 
-    def avoid(self, variants: Collection[str], outputs: Iterable[str], error: Exception, now: Stamp) -> bool:
-        """A step with `variants` failed on the way to `outputs`; whether there is any to be planned around."""
-        new = set(variants) - self.excluded(now)
-        if new:
-            self._variants.begin(new, now)
-            self._reasons.update(dict.fromkeys(outputs, error))
-        return bool(new)
+    def avoid(self, variants: Collection[str], outputs: Iterable[str], error: Exception, now: Stamp) -> None:
+        """A step failed on the way to `outputs`, and there is a way without `variants`."""
+        self._variants.begin(variants, now)
+        self._reasons.update(dict.fromkeys(outputs, error))
+
+    def unharmed(self, outputs: Iterable[str]) -> list[str]:
+        """Those of `outputs` that no failure concerned, so that variants are planned around for the sake of others."""
+        return [o for o in outputs if o not in self._reasons]
 
     def give_up(self, outputs: Collection[str], error: Exception, now: Stamp) -> Exception:
         """There is no other way to `outputs` for now; returns why: the failure that made it so, not what follows."""
@@ -46,8 +47,10 @@ class Setbacks:
         self._outputs.begin(outputs, now)
         return self._reasons[next(iter(outputs))]
 
-    def overcome(self, outputs: Iterable[str], variants: Iterable[str]) -> None:
+    def overcome(self, outputs: Collection[str], variants: Iterable[str]) -> None:
         """A plan for `outputs` by `variants` was carried out."""
+        for output in outputs:
+            self._reasons.pop(output, None)
         self._outputs.end(outputs)
         self._variants.end(variants)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +17,7 @@ from sqlmodel import Session, select
 import olston as ol
 from olston import events
 from olston.arrive import arrive
+from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import (
     BlockRecord,
@@ -28,7 +30,7 @@ from olston.catalog.records import (
 )
 from olston.content import Content, Part
 from olston.definition import digests
-from olston.errors import CatalogError, StoreError
+from olston.errors import CatalogError, StepError, StoreError
 from olston.held import Followed
 from olston.ingest import Arrived
 from olston.learning import Learning
@@ -37,6 +39,7 @@ from olston.loop import Loop
 from olston.planning import Planning
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
+from olston.scheduler.network import Variant
 from olston.worker import Delivered, Handover
 from tests.pretended import Held, Pretended, Threads
 
@@ -293,6 +296,64 @@ def test_a_variant_that_fails_is_planned_around_and_tried_again_later(stage: Sta
     stage.arrive("pages")
     stage.settle()
     assert any("digests.incremental" in name for name in stage.work.made), "the rest of it is over"
+    stage.lease.release()
+
+
+def joined() -> ol.Workflow:
+    wf = ol.Workflow("joined")
+    rows = wf.source("rows", "k int, v int").join("pairs", wf.source("names", "k int, w int"), on="k")
+    wf.output(rows)
+    for pathway in (0, 1):
+        wf.bound_staleness(rows, pathway, 0)
+    return wf
+
+
+def test_a_variant_that_makes_anew_is_planned_around_too_with_its_twin_that_does_the_same(url: str) -> None:
+    stage = Stage(url, joined())
+    stage.arrive("rows", "names")
+    stage.settle()
+
+    def dear(variant: Variant) -> Variant:
+        def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
+            cost, rows = variant.price(operands)
+            return cost + 100, rows
+
+        return replace(variant, price=price) if variant.foreign and variant.signature.incremental else variant
+
+    network = stage.planning.network
+    network = replace(network, variants=tuple(dear(v) for v in network.variants))
+    stage.planning = replace(stage.planning, network=network)
+    stage.failing = {"pairs.batch", "pairs.async_batch"}
+    stage.clock.advance("1 min")
+    stage.arrive("rows", "names")
+    stage.settle()
+    assert not stage.due
+    assert len([s for s in stage.steps if s.state == "failed"]) == 2, "its twin was not tried at all"
+    assert any("pairs.incremental" in name for name in stage.work.made)
+    stage.failing |= {v.name for v in network.variants if v.widget == "pairs"}
+    stage.clock.advance("10 min")
+    stage.arrive("rows", "names")
+    stage.settle()
+    assert stage.due == ["pairs"], "it rests, since there is no other way"
+    stage.failing.clear()
+    stage.clock.advance("10 min")
+    stage.settle()
+    assert not stage.due
+    stage.lease.release()
+
+
+def test_what_is_planned_around_for_one_output_is_used_for_another_that_has_no_other_way(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.arrive("pages")
+    arrived = stage.clock.now()
+    stage.clock.advance("2 hours")
+    ways = {v.name for v in stage.planning.network.variants if v.widget == "dashboard"}
+    stage.loop._setbacks.avoid(ways, ["output"], StepError("a step of output failed."), stage.clock.now())
+    stage.settle()
+    assert stage.loop._setbacks.excluded(stage.clock.now() + 1) <= ways
+    assert not stage.due
+    assert stage.holds("dashboard", 0) >= arrived
     stage.lease.release()
 
 

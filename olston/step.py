@@ -128,6 +128,18 @@ def operand(store: Store, session: SparkSession, source: Stored | Inline, view: 
     return found.seen(view)
 
 
+def given(store: Store, session: SparkSession, source: Stored | Inline) -> Operand:
+    """A block as a consumer sees it. What is made on the way fails as a step of its own would."""
+    try:
+        return operand(store, session, source, View.PUBLIC)
+    except OlstonError:
+        raise
+    except Exception as error:
+        if isinstance(source, Inline):
+            raise failure(source.step, error) from error
+        raise failed(f"{source.block}: could not be read", error) from error
+
+
 def size(source: Stored | Inline) -> float:
     """Bytes recorded of a block; of one that is not written, of what it is made from."""
     if isinstance(source, Stored):

@@ -13,12 +13,11 @@ from olston.content import Content
 from olston.feed import Feed
 from olston.held import Followed
 from olston.keys import repeated
-from olston.operators.columns import View
 from olston.provenance import Provenance
 from olston.published import Published
 from olston.scheduler.ways import FEED, Way
 from olston.session import Sessions
-from olston.step import Inline, Step, Stored, describe, operand, run
+from olston.step import Inline, Step, Stored, describe, given, run
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Worker:
                     session, source, handover.content, handover.number, attempt, handover.digest, handover.said
                 )
                 return Delivered(None, source.block.rows, FEED)
-            rows = operand(self.store, session, source, View.PUBLIC)
+            rows = given(self.store, session, source)
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
                 handover.said, ways=handover.ways, held=handover.held,

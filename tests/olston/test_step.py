@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +13,10 @@ import olston as ol
 from olston import table
 from olston.attempt import is_attempt, new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block, weak
-from olston.errors import BlockError, SchemaError
+from olston.content import Content
+from olston.errors import BlockError, SchemaError, StepError
 from olston.provenance import Provenance
-from olston.step import Inline, Stored, run
+from olston.step import Inline, Step, Stored, given, run
 from tests.derivation import sets
 from tests.lake import Lake, bag, bag_of, jobs
 
@@ -224,3 +226,19 @@ def test_a_function_that_changes_its_columns_is_refused_with_both(lake: Lake, ho
             lake.run("fickle.incremental", [pages], T(1), T(0))
     finally:
         CHANGED.clear()
+
+
+def test_a_function_that_fails_within_a_delivery_is_told_of_as_one_that_fails_in_a_step() -> None:
+    fault = ValueError("boom")
+    read = Stored(Block("pages", MONOTONE, T(2), T(1)), Content())
+    made = Block("doubled", MONOTONE, T(2), T(1))
+
+    def run(_: object) -> tuple[DataFrame, ...]:
+        raise fault
+
+    operator: Any = SimpleNamespace(view=None, run=run)
+    store: Any = SimpleNamespace(operand=lambda *_: SimpleNamespace(seen=lambda _: None), shaped=None)
+    session: Any = None
+    with pytest.raises(StepError, match=r"doubled\.incremental: failed reading pages: Δ⁺.*ValueError: boom") as raised:
+        given(store, session, Inline(made, Step("doubled.incremental", operator, (read,), (made,))))
+    assert raised.value.__cause__ is fault

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from olston import arrivals, held, identity, polling, reading, taken
+from olston import arrivals, held, identity, polling, reading, shipped, taken
 from olston import ingest as arriving
 from olston import session as sessions
 from olston import state as states
@@ -412,6 +412,7 @@ class Engine:
 
     @cached_property
     def _session(self) -> SparkSession:
+        shipped.register()
         if self._spark is None or isinstance(self._spark, Mapping):
             from pyspark import SparkContext
 

@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from olston import shipped
 from olston.errors import OlstonError, WorkflowError, unknown
 from olston.workflow import Workflow
 
@@ -39,6 +40,7 @@ def _from_file(path: Path, which: str = "") -> Workflow:
     if spec is None or spec.loader is None:
         raise WorkflowError(f"{path}: not a Python file; a workflow is defined in one.")
     module = importlib.util.module_from_spec(spec)
+    before = set(sys.modules)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(path.parent))
     try:
@@ -52,6 +54,7 @@ def _from_file(path: Path, which: str = "") -> Workflow:
         raise WorkflowError(f"{path}{place}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
+    shipped.note({spec.name, *shipped.beside(path.parent.resolve(), before)})
     variables = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
     if which:
         called = {**{w.name: w for w in variables.values()}, **variables}

@@ -20,6 +20,22 @@ from tests.cli.stage import Stage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+WITH_UDF = """
+import olston as ol
+import rounding
+from parts.signs import negative
+from pyspark.sql import functions as F
+
+MORE = 100
+
+def rounded(amount):
+    return negative(rounding.tens(amount) + MORE)
+
+wf = ol.Workflow("shop")
+orders = wf.source("orders", "id bigint, customer string, amount int", files="FILES")
+wf.output(orders.map("rounded", lambda df: df.select(F.udf(rounded, "int")("amount").alias("rounded"))))
+"""
+
 
 @pytest.fixture
 def demo(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Stage:
@@ -51,6 +67,16 @@ def test_run_takes_what_is_new_and_does_what_is_due_twice_in_a_row(demo: Stage) 
     assert totals(demo) == {"FR": (2, 50), "US": (2, 12), "TR": (1, 12)}
     assert demo.run("status", "--fail-if-stale").code == 0
     assert demo.run("history").out.count("→ totals") == 2
+
+
+def test_functions_of_the_workflows_file_and_of_modules_beside_it_work_on_the_workers(demo: Stage) -> None:
+    (demo.folder / "rounding.py").write_text("def tens(x):\n    return x // 10 * 10\n")
+    (demo.folder / "parts").mkdir()
+    (demo.folder / "parts" / "signs.py").write_text("def negative(x):\n    return -x\n")
+    (demo.folder / "workflow.py").write_text(WITH_UDF.replace("FILES", str(demo.folder / "data" / "orders" / "*.csv")))
+    told = demo.run("run")
+    assert told.code == 0, told.err
+    assert sorted(row["rounded"] for row in demo.json("read", "rounded", "--limit", "0"))[:2] == [-130, -110]
 
 
 @pytest.mark.long

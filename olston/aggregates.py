@@ -1,4 +1,7 @@
-"""Aggregates as users write them: `aggregate("counts", by="site", clicks=ol.count())`."""
+"""Aggregates as users write them: `aggregate("counts", by="site", clicks=ol.count())`.
+
+A `column` is a name, a Column, or a function of the rows that returns one: `ol.sum(lambda df: df.price * df.pieces)`.
+"""
 
 from __future__ import annotations
 
@@ -43,5 +46,8 @@ def stddev(column: Any) -> Aggregation:
 
 
 def agg(expression: Any) -> Aggregation:
-    """Any Spark aggregate expression, recomputed for the groups touched."""
+    """Any Spark aggregate expression, recomputed for the groups touched.
+
+    It is SQL text, a Column, or a function of the rows that returns one: `ol.agg(lambda df: F.max_by("x", "y"))`.
+    """
     return Aggregation("agg", expression)

@@ -65,11 +65,14 @@ class Channel:
         return self._place(FlatMap, name, (self,), f, options, key=None if key is None else names(key))
 
     def filter(self, name: str, condition: Any, **options: Any) -> Channel:
-        """The rows that meet `condition`, a Column or SQL text. Keeps the key."""
+        """The rows that meet `condition`: SQL text, a Column, or a function such as `lambda df: df.x > 1`.
+
+        A Column can be made only where a Spark session runs. Keeps the key.
+        """
         return self._place(Filter, name, (self,), condition, options)
 
     def split(self, conditions: Mapping[str, Any], *, rest: str | None = None, **options: Any) -> tuple[Channel, ...]:
-        """One channel per condition, `rest` last; the first match wins and null is no match."""
+        """One channel per condition, as `filter` takes them, `rest` last; the first match wins and null is no match."""
         outputs = (*conditions, *((rest,) if rest is not None else ()))
         name = f"split({','.join(outputs)})"
         widget = Split(name, (self,), outputs=outputs, function=dict(conditions), **_options(name, options))

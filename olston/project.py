@@ -11,6 +11,11 @@ from olston import shipped
 from olston.errors import OlstonError, WorkflowError, unknown
 from olston.workflow import Workflow
 
+_NO_SESSION = (
+    "Columns, and types in SQL text, need a Spark session, and there is none while a workflow is declared; write a "
+    'condition or an aggregate as SQL text, "x > 1", or as a function, lambda df: df.x > 1, and make a UDF inside the '
+    "function that uses it, or with a type such as IntegerType()."
+)
 EXAMPLES = ("search_preprocessing", "feedback_prioritization", "crawl_selection")
 
 
@@ -49,8 +54,16 @@ def _from_file(path: Path, which: str = "") -> Workflow:
         if place := _line_in(error, path):
             error.message = f"{path}{place}: {error.message}"
         raise
+    except SystemExit as error:
+        place = _line_in(error, path)
+        raise WorkflowError(
+            f"{path}{place}: ends Python by exit({error.code!r}); a workflow is declared by importing its file, so "
+            'put what is to be run as a program under if __name__ == "__main__".'
+        ) from error
     except Exception as error:
         place = _line_in(error, path)
+        if _misses_session(error):
+            raise WorkflowError(f"{path}{place}: {_NO_SESSION}", code="NO_SESSION") from error
         raise WorkflowError(f"{path}{place}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
@@ -71,7 +84,7 @@ def _from_file(path: Path, which: str = "") -> Workflow:
     return found[0]
 
 
-def _line_in(error: Exception, path: Path) -> str:
+def _line_in(error: BaseException, path: Path) -> str:
     """`:LINE` of the last frame of `error` in `path`."""
     if isinstance(error, SyntaxError):
         return f":{error.lineno}"
@@ -81,3 +94,14 @@ def _line_in(error: Exception, path: Path) -> str:
             line = f":{trace.tb_lineno}"
         trace = trace.tb_next
     return line
+
+
+def _misses_session(error: Exception) -> bool:
+    """Whether pyspark raised `error` since no session runs; often it only asserts that one does."""
+    pyspark, trace = sys.modules.get("pyspark"), error.__traceback__
+    if pyspark is None or pyspark.SparkContext._active_spark_context is not None or trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    raised_in = str(trace.tb_frame.f_globals.get("__name__"))
+    return raised_in.startswith("pyspark.") and isinstance(error, AssertionError | RuntimeError)

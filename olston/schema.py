@@ -20,6 +20,7 @@ from olston.operators.states import ALGEBRAIC, drifts
 from olston.operators.weak import Replace
 from olston.widgets.aggregate import Aggregate
 from olston.widgets.batch import Batch
+from olston.widgets.expression import aggregations
 from olston.widgets.extract import Extract
 from olston.widgets.join import Join
 from olston.widgets.map import Map
@@ -65,7 +66,7 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
     for widget in workflow.widgets.values():
         if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
             rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
-            if _asked(widget, lambda rows=rows, widget=widget: drifts(rows, widget.columns), rows):
+            if _asked(widget, lambda rows=rows, widget=widget: drifts(rows, aggregations(widget.columns, rows)), rows):
                 drifting.add(widget.name)
         for operation in widget.operations(drifting):
             for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):

@@ -17,6 +17,7 @@ from olston.operators.map import Project
 from olston.operators.operator import Operator
 from olston.operators.states import ALGEBRAIC, DISTRIBUTIVE, Aggregation, finished
 from olston.operators.weak import WeakDelta, increment, replace
+from olston.widgets.expression import GroupsBy
 from olston.widgets.map import stateless
 from olston.widgets.widget import Makes, Operation, Widget
 
@@ -77,7 +78,7 @@ class Aggregate(Widget):
 
     def _variants(self, drifting: Collection[str]) -> tuple[Operator, ...]:
         increments = self.functions <= ALGEBRAIC and self.name not in drifting
-        groups = Groups(self.by, self.columns, increments)
+        groups = GroupsBy(self.by, self.columns, increments)
         if increments:
             return BatchAggregate(groups), IncrementAggregate(self._weak[0].kind, groups)
         return BatchAggregate(groups), TouchedGroupsAggregate(self._weak[-1].kind, groups)

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from olston.errors import WorkflowError
-from olston.operators.map import BatchMap, Call, Choose, IncrementalMap, ReplaceMap, Stateless
+from olston.operators.map import BatchMap, Call, IncrementalMap, ReplaceMap, Stateless
 from olston.operators.operator import Operator
 from olston.operators.weak import Replace, WeakDelta
+from olston.widgets.expression import ChooseBy
 from olston.widgets.widget import Makes, Operation, Widget
 
 
@@ -43,7 +44,7 @@ class Filter(Widget):
 
     def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         crossing = replacements(self.inputs[0].weak)
-        return (Operation((self.inputs[0].name,), (self.name,), stateless(Choose((self.function,)), crossing)),)
+        return (Operation((self.inputs[0].name,), (self.name,), stateless(ChooseBy((self.function,)), crossing)),)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Split(Widget):
     def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         crossing = replacements(self.inputs[0].weak)
         conditions = tuple(self.function.values())
-        choose = Choose(conditions, rest=len(self.outputs) > len(conditions))
+        choose = ChooseBy(conditions, rest=len(self.outputs) > len(conditions))
         return (Operation((self.inputs[0].name,), self.outputs, stateless(choose, crossing, len(self.outputs))),)
 
 

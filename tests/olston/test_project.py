@@ -1,0 +1,53 @@
+"""Finding workflows in Python files: what is wrong with a file is told with its line and a way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import olston as ol
+from olston.errors import WorkflowError
+from olston.project import find_workflow
+
+HEAD = (
+    'import olston as ol\nfrom pyspark.sql import functions as F\nwf = ol.Workflow("w")\na = wf.source("a", "x int")\n'
+)
+
+
+def define(folder: Path, *lines: str) -> str:
+    file = folder / "workflow.py"
+    file.write_text(HEAD + "\n".join(lines) + "\n")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'a.filter("c", F.col("x") > 1)',
+        'a.aggregate("c", by=[], n=ol.agg(F.max_by("x", "x")))',
+        'twice = F.udf(lambda x: 2 * x, "int")',
+    ],
+)
+def test_what_needs_a_session_where_none_is_says_so_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    file = define(tmp_path, line)
+    with pytest.raises(WorkflowError, match="need a Spark session") as caught:
+        find_workflow(file)
+    assert caught.value.code == "NO_SESSION"
+    assert caught.value.message.startswith(f"{file}:5: ")
+    assert "lambda df" in caught.value.message
+
+
+def test_an_assertion_of_the_users_own_is_told_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    with pytest.raises(WorkflowError, match=r":5: AssertionError: too few") as caught:
+        find_workflow(define(tmp_path, 'assert wf.outputs, "too few"'))
+    assert caught.value.code == "BAD_WORKFLOW"
+
+
+def test_a_file_that_ends_python_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ol.WorkflowError, match=r":6: ends Python by exit\(3\).*__main__"):
+        find_workflow(define(tmp_path, "import sys", "sys.exit(3)"))

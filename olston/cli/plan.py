@@ -50,7 +50,7 @@ def plan(
 
 def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Path | None, as_json: bool) -> None:
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console, emit_json, show_followed
 
     target = None if dump is None else dump.resolve()
     with opened(project) as engine:
@@ -70,6 +70,8 @@ def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Pa
         return
     for one in plans:
         console.print(one)
+    if not any(one.due for one in plans):
+        show_followed(workflow)
     if dump is not None:
         console.print(f"written to {dump}", markup=False)
 

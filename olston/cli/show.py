@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -14,6 +14,9 @@ from rich.tree import Tree
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Evidence
 from olston.scheduler.problem import Problem
+
+if TYPE_CHECKING:
+    from olston.workflow import Workflow
 
 WIDTH = 120
 """Columns where nobody says how many there are: lines of a file or a pipe need not be folded at 80."""
@@ -39,6 +42,12 @@ def emit(answer: Answer, as_json: bool) -> None:
 
 def emit_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
+
+
+def show_followed(workflow: Workflow) -> None:
+    """Say that verbs without Spark do not look at followed sources, if there are any."""
+    if workflow.follows:
+        console.print(f"what is new at {', '.join(workflow.follows)} arrives with run or serve", markup=False)
 
 
 def show_decision(name: str, problem: Problem, decision: Decision, evidence: Evidence) -> None:

@@ -25,10 +25,12 @@ def status(
     [bold]Examples:[/bold] olston status; olston status --fail-if-stale --json
     """
     from olston.cli.opened import opened
-    from olston.cli.show import emit
+    from olston.cli.show import emit, show_followed
 
     with opened(project) as engine:
-        found = engine.status()
+        found, workflow = engine.status(), engine.workflow
     emit(found, as_json)
+    if not as_json:
+        show_followed(workflow)
     if fail_if_stale and found.stale:
         raise typer.Exit(exits.STALE)

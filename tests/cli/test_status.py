@@ -11,7 +11,7 @@ import pytest
 from olston.catalog import Catalog, beside
 from olston.catalog.records import LeaseRecord, PlanRecord, StepRecord
 from olston.errors import StepError
-from tests.cli.stage import Stage
+from tests.cli.stage import WORKFLOW, Stage
 from tests.pretended import Pretended, arrive
 
 FAR = 10**16
@@ -107,3 +107,16 @@ def test_a_project_is_found_from_a_folder_within(stage: Stage) -> None:
     stage.folder = within
     assert stage.json("status")["workflow"] == "shop"
     assert not (Path.cwd() / "lake").exists()
+
+
+def test_what_is_new_at_followed_sources_is_said_to_arrive_later(stage: Stage) -> None:
+    """A newcomer who copies a file and asks for the plan would think that nothing had come of it."""
+    assert "arrives with" not in stage.run("status").out + stage.run("plan").out
+    file = stage.folder / "workflow.py"
+    file.write_text(WORKFLOW.replace("amount int\")", "amount int\", files=\"data/*.csv\")"))
+    stage.fill(("customers",))
+    said = "what is new at orders arrives with run or serve\n"
+    assert stage.run("status").out.endswith(said)
+    assert stage.run("plan").out == f"nothing is due\n{said}"
+    for verb in ("status", "plan"):
+        assert stage.json(verb)

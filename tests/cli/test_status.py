@@ -113,7 +113,7 @@ def test_what_is_new_at_followed_sources_is_said_to_arrive_later(stage: Stage) -
     """A newcomer who copies a file and asks for the plan would think that nothing had come of it."""
     assert "arrives with" not in stage.run("status").out + stage.run("plan").out
     file = stage.folder / "workflow.py"
-    file.write_text(WORKFLOW.replace("amount int\")", "amount int\", files=\"data/*.csv\")"))
+    file.write_text(WORKFLOW.replace('amount int")', 'amount int", files="data/*.csv")'))
     stage.fill(("customers",))
     said = "what is new at orders arrives with run or serve\n"
     assert stage.run("status").out.endswith(said)

@@ -179,9 +179,16 @@ class Loop:
         if event.about.get("pause"):
             for execution in self._executions:
                 execution.dispatch.stop()
-        if "refresh" in event.about:
-            self._setbacks.forget()
+        if "refresh" in event.about and not event.about.get("timed"):
+            self._try_again(event.about["refresh"])
         self.commands.take(event)
+
+    def _try_again(self, outputs: Collection[str]) -> None:
+        """Somebody asks for `outputs`, or for all if there are none: what failed on the way to them rests no more."""
+        network = self._planning().network
+        wanted = outputs or network.outputs
+        upstream = {channel for output in wanted for channel in network.upstream(output)}
+        self._setbacks.forget(wanted, {v.name for v in network.variants if not upstream.isdisjoint(v.outputs)})
 
     # what follows
 
@@ -329,7 +336,7 @@ class Loop:
         """Nothing is left to be done for who asked, but for what cannot be done."""
         failed = [] if asked.demand.outputs else self._setbacks.reasons(now)
         if failed and not asked.tried_in_vain:  # it was in plans from before it was asked for
-            self._setbacks.forget()
+            self._try_again(())
             asked.left = None
         elif failed:
             self.commands.failed(asked, failed[0])

@@ -27,7 +27,7 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
     jobs = BackgroundScheduler(timezone=UTC, job_defaults={"coalesce": True, "misfire_grace_time": None})
     for name, output in engine.workflow.outputs.items():
         if output.refresh is not None:
-            asked = {"refresh": [name], "full": False}
+            asked = {"refresh": [name], "full": False, "timed": True}
             jobs.add_job(scheduling.command, cron.trigger(output.refresh), args=[asked], id=f"refresh {name}")
     for name, follows in engine.workflow.follows.items():
         if follows.poll is not None:

@@ -54,10 +54,9 @@ class Setbacks:
         self._outputs.end(outputs)
         self._variants.end(variants)
 
-    def forget(self) -> None:
-        """Everything is tried again: somebody asks for it."""
-        self._outputs.end()
-        self._variants.end()
+    def forget(self, outputs: Collection[str], variants: Iterable[str]) -> None:
+        """These are tried again: somebody asks for it."""
+        self.overcome(outputs, variants)
 
     def next_end(self, now: Stamp) -> Stamp | None:
         """When the first of the present rests is over."""

@@ -379,6 +379,44 @@ def test_an_output_that_cannot_be_refreshed_rests_and_does_not_hold_up_the_other
     stage.lease.release()
 
 
+def test_only_who_is_asked_for_rests_no_more_and_not_for_the_sake_of_a_timer(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.failing = {"→ output"}
+    stage.clock.advance("1 min")
+    stage.arrive("pages")
+    stage.settle()
+
+    def failed() -> int:
+        return len([s for s in stage.steps if s.state == "failed"])
+
+    def resting() -> bool:
+        return "output" in stage.loop._setbacks.resting(stage.clock.now())
+
+    tried = failed()
+    assert tried
+    for about in ({"refresh": ["dashboard"]}, {"refresh": ["dashboard"], "timed": True}, {"pause": False}):
+        asked = stage.command(**about)
+        stage.settle()
+        assert asked in stage.loop.commands.answers
+        assert failed() == tried
+        assert resting()
+    first = stage.loop._setbacks.next_end(stage.clock.now())
+    stage.command(refresh=["output"], timed=True)
+    stage.settle()
+    assert failed() > tried, "it is tried when it was to be refreshed"
+    then = stage.loop._setbacks.next_end(stage.clock.now() + 61_000_000)
+    assert first is not None
+    assert then is not None
+    assert then > first, "and rests for longer if that fails again"
+    stage.failing.clear()
+    asked = stage.command(refresh=["output"])
+    stage.settle()
+    assert "error" not in stage.loop.commands.answers[asked]
+    assert not resting()
+    stage.lease.release()
+
+
 def test_a_command_that_cannot_be_carried_out_is_answered_with_the_reason(stage: Stage) -> None:
     stage.arrive("pages", "clicks")
     stage.failing = {"→ output"}

@@ -53,7 +53,6 @@ from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
 from olston.subscription import Subscription
-from olston.timeline import History
 from olston.trace import TraceOf
 from olston.vacuum import Vacuumed, vacuum
 from olston.worker import Worker
@@ -356,8 +355,7 @@ class Engine:
         with self._catalog.look() as db:
             state = self._planning.load(db)
             shown = self._shown(db, state, found.name, moment)
-            content = reading.reflected(state, shown) if isinstance(shown, DeliveryRecord) else shown.block.target
-        return ProvenanceOf(found.name, content, found.pathways, History(state.timelines, state.now(self.now)))
+            return reading.reflected(db, state, found, self._digests[found.name], shown, self.now)
 
     def trace(self, channel: str, where: str, at: Stamp | datetime | str | None = None) -> TraceOf:
         """Which snapshots the rows of `channel` may come from of which the condition `where`, in SQL, holds."""
@@ -366,7 +364,7 @@ class Engine:
             return tracing.trace(whole, where, self.read(channel, at), (), self._held)
         with self._catalog.look() as db:
             last = reading.delivery(db, self.workflow.name, found.name, moment)
-            before = tracing.deliveries(db, self._planning.load(db), last)
+            before = [] if whole.outdated else tracing.deliveries(db, self._planning.load(db), last)
         return tracing.trace(whole, where, self._held(last), before, self._held)
 
     def status(self) -> StatusOf:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, select
 
-from olston import release
+from olston import formerly, release
 from olston import state as states
 from olston.attempt import is_attempt
 from olston.block import BASE, Block
@@ -18,19 +18,22 @@ from olston.constraints import Staleness
 from olston.content import Content
 from olston.errors import OlstonError, StoreError
 from olston.fuse import source_of
-from olston.provenance import Provenance, Stamp
-from olston.report import moments
+from olston.provenance import Stamp
+from olston.report import ProvenanceOf, moments
 from olston.scheduler.decide import decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.plan import Invocation
 from olston.state import Key, State
 from olston.step import Inline, Stored
+from olston.timeline import History
 
 if TYPE_CHECKING:
+    from olston.channel import Channel
     from olston.workflow import Workflow
 
 NOTHING = "NOTHING_HELD"
 LET_GO = "LET_GO"
+UNTOLD = "UNKNOWN_CONTENT"
 _EVER: Stamp = 2**62  # later than any moment
 
 
@@ -84,15 +87,26 @@ def _oldest(db: Session, workflow: str, output: str) -> Stamp | None:
     return None if first is None or first.number == 1 else first.delivered_at
 
 
-def reflected(state: State, delivery: DeliveryRecord) -> Provenance:
-    """The snapshots that a delivery left with its consumer."""
-    found = states.known_content(delivery, state.timelines, state.network.inputs[delivery.output])
+def reflected(
+    db: Session, state: State, channel: Channel, digest: str, shown: DeliveryRecord | Stored | Inline, clock: Stamp
+) -> ProvenanceOf:
+    """The snapshots that are in what is shown of a channel, which is defined by `digest` now.
+
+    What another definition made is told by the pathways of that one, as far as they are known.
+    """
+    history, name = History(state.timelines, state.now(clock)), channel.name
+    if not isinstance(shown, DeliveryRecord):
+        return ProvenanceOf(name, shown.block.target, channel.pathways, history)
+    outdated = shown.digest not in ("", digest)
+    pathways = formerly.pathways(db, state.workflow, name, shown.digest) if outdated else channel.pathways
+    inputs = [p.input for p in pathways if p.input in state.timelines]
+    found = states.known_content(shown, state.timelines, inputs)
     if found is None:
+        whose = ", which another definition made," if outdated else ""
         raise StoreError(
-            f"{delivery.output}: what delivery {delivery.number} left cannot be told any more; refresh it.",
-            code="UNKNOWN_CONTENT",
+            f"{name}: what delivery {shown.number} left{whose} cannot be told any more; refresh it.", code=UNTOLD
         )
-    return found
+    return ProvenanceOf(name, found, pathways, history, outdated)
 
 
 def led_to(
@@ -118,12 +132,19 @@ def led_to(
         return handed
     if record is None or record.workflow != state.workflow or record.channel != channel:
         raise StoreError(f"{channel}: has no block {id!r}.")
+    outdated = not workflow.channels[channel].is_source and record.digest != digests[channel]
+    if handed is not None and (record.kind != BASE or outdated):
+        return handed
+    if outdated:
+        raise StoreError(
+            f"{channel}: block {id!r} was made by another definition of it, and cannot be told by this one; read it at "
+            "a time, or go back to that definition.",
+            code=UNTOLD,
+        )
     made = states.block_of(record, state.timelines, state.network.inputs[channel])
     given = Content.from_dict(record.content)
     if made.is_base:
         return Stored(made, given)
-    if handed is not None:
-        return handed
     if workflow.channels[channel].is_source:
         return content(db, state, workflow, digests, channel, made.stamp, clock)
     bases = {s.block.target: s for s in states.bases(db, state, channel, record.digest, _EVER)}

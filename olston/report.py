@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from olston.standing import Standing
 
 
+OUTDATED = "of another definition, by the pathways of that one"
+
+
 class Shown(ABC):
     """An answer that can be printed: plain text by `print` and at a prompt, a table in a notebook."""
 
@@ -49,6 +52,8 @@ class ProvenanceOf(Shown):
     content: Provenance
     pathways: tuple[Pathway, ...]
     history: History
+    outdated: bool = False
+    """Whether another definition made it; then the pathways are those of that one."""
 
     def to_dict(self) -> dict[str, Any]:
         inputs = [p.input for p in self.pathways]
@@ -66,11 +71,13 @@ class ProvenanceOf(Shown):
             ],
             "consistent": self.history.consistent(self.content, inputs),
             "inconsistency_seconds": self.history.inconsistency(self.content, inputs) / 1e6,
+            "outdated": self.outdated,
         }
 
     def __rich__(self) -> RenderableType:
         from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         facts = self.to_dict()
         table = Table(title=f"{self.channel} reflects", title_justify="left", box=None, pad_edge=False)
@@ -83,7 +90,7 @@ class ProvenanceOf(Shown):
             )
         apart = int(facts["inconsistency_seconds"] * 1e6)
         verdict = "consistent" if facts["consistent"] else f"inconsistent by {show_duration(apart)}"
-        return Group(table, verdict)
+        return Group(table, verdict, *([Text(f"{OUTDATED}; refresh it")] if self.outdated else []))
 
 
 @dataclass(frozen=True, repr=False)

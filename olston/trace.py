@@ -20,7 +20,7 @@ from olston.catalog.records import BlockRecord, DeliveryRecord, StepRecord
 from olston.errors import SchemaError
 from olston.failure import reason
 from olston.provenance import Entry, Provenance, Stamp
-from olston.report import ProvenanceOf, Shown, moment, moments
+from olston.report import OUTDATED, ProvenanceOf, Shown, moment, moments
 from olston.state import State, unpack
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class TraceOf(Shown):
             return [{"index": p.index, "name": p.name, "input": p.input, "snapshots": [*s]} for p, s in parts]
 
         rows = [{"row": t.row, "since": t.since, "pathways": pathways(t)} for t in self.rows]
-        return {"channel": self.whole.channel, "where": self.where, "rows": rows, "more": self.more}
+        whole = {"channel": self.whole.channel, "outdated": self.whole.outdated}
+        return {**whole, "where": self.where, "rows": rows, "more": self.more}
 
     def __rich__(self) -> RenderableType:
         from rich.console import Group
@@ -78,7 +79,8 @@ class TraceOf(Shown):
             for p, snapshots in zip(self.whole.pathways, traced.snapshots, strict=True):
                 table.add_row(str(p.index), p.name, moments(snapshots))
             parts.append(table)
-        return Group(*parts, *(["and more rows"] if self.more else []))
+        outdated = [Text(OUTDATED)] if self.whole.outdated else []
+        return Group(*parts, *(["and more rows"] if self.more else []), *outdated)
 
 
 @dataclass(frozen=True)

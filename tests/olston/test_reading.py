@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 import olston as ol
+from olston import formerly
 from olston import state as states
 from olston.attempt import new_attempt
 from olston.block import BASE, DELTA, Block
+from olston.catalog import Catalog
 from olston.catalog.records import DeliveryRecord
 from olston.content import Anchor, Content, Part
+from olston.declared import declare
+from olston.definition import digests
 from olston.errors import OlstonError
 from olston.provenance import Provenance
 from olston.reading import led_to, moment
@@ -78,6 +82,8 @@ def test_a_delta_leads_to_what_was_held_with_it_or_to_a_base_or_to_an_error_that
         state = made._planning.load(db)
         for stored in blocks:
             db.add(states.record(state, stored, "made up", made._digests, made.now))
+        old = Stored(Block("mapped", BASE, one, id="old"), blocks[0].content)
+        db.add(states.record(state, old, "made up", {"mapped": "another"}, made.now))
         handed = DeliveryRecord(
             workflow="w", output="counts", number=9, block="given", content=state.pack("counts", two) or [],
             digest=made._digests["counts"], delivered_at=made.now,
@@ -98,4 +104,62 @@ def test_a_delta_leads_to_what_was_held_with_it_or_to_a_base_or_to_an_error_that
             leads("mapped", "far")
         with pytest.raises(ol.StoreError, match="counts: has no block 'far'"):
             leads("counts", "far")
+        with pytest.raises(ol.StoreError, match=r"UNKNOWN_CONTENT.*mapped: block 'old' was made by another definition"):
+            leads("mapped", "old")
     made.close()
+
+
+def joined(left: str, right: str, *, by: str = "v > 1") -> ol.Workflow:
+    wf = ol.Workflow("w")
+    for name in ("a", "b"):
+        wf.source(name, "k int, v int")
+    mapped = wf.channel(right).map("mapped", lambda df: df.withColumnRenamed("v", "w"))
+    wf.output(wf.channel(left).filter("kept", by).join("out", mapped, on="k"))
+    wf.bound_staleness("out", 0, 0)
+    wf.bound_staleness("out", 1, 0)
+    return wf
+
+
+def test_what_another_definition_made_is_told_by_the_pathways_of_that_one(tmp_path: Path) -> None:
+    work = Pretended()
+    made = engine(joined("a", "b"), str(tmp_path), work)
+    arrive(made, "a")
+    (newest,) = arrive(made, "b")
+    made.refresh()
+    before = made.provenance("out")
+    made.close()
+    swapped = engine(joined("b", "a"), str(tmp_path), work)
+    found = swapped.provenance("out")
+    assert found.outdated
+    assert (found.content, found.pathways) == (before.content, before.pathways)
+    assert found.to_dict()["pathways"][1] | {"staleness_seconds": 0} == {
+        "index": 1, "name": "b>mapped", "input": "b", "snapshots": [newest.stamp], "staleness_seconds": 0,
+    }  # fmt: skip
+    assert "of another definition, by the pathways of that one" in str(found)
+    arrive(swapped, "a")  # now the catalog knows the new definition, and no more than the digest of the old one
+    with pytest.raises(
+        ol.StoreError, match=r"UNKNOWN_CONTENT.*out: what delivery 1 left, which another definition made, cannot"
+    ):
+        swapped.provenance("out")
+    swapped.refresh()
+    assert not swapped.provenance("out").outdated
+    assert [p.name for p in swapped.provenance("out").pathways] == ["b>kept", "a>mapped"]
+    swapped.close()
+
+
+def test_the_pathways_that_the_catalog_knows_are_those_of_the_workflow(tmp_path: Path) -> None:
+    wf = ol.Workflow("w")
+    a, b = (wf.source(name, "k int, v int") for name in ("a", "b"))
+    few, many = a.union("all", b, a.map("again", lambda df: df)).split({"few": "v < 3"}, rest="many")
+    counts = few.distinct("pairs").aggregate("counts", by="k", n=ol.count())
+    counts.join("both", many.extract("last", lambda df: df, key="k", order_by="v"), on="k")
+    wf.batch("whole", [wf.channel("both"), b], lambda both, b: both)
+    known, catalog = digests(wf), Catalog(f"sqlite:///{tmp_path}/catalog.db")
+    with catalog.transaction() as db:
+        declare(db, wf)
+    with catalog.look() as db:
+        for name, channel in wf.channels.items():
+            if not channel.internal:
+                assert formerly.pathways(db, "w", name, known[name]) == channel.pathways
+        assert formerly.pathways(db, "w", "counts", "of another definition") == ()
+    catalog.close()

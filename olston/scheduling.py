@@ -136,10 +136,12 @@ class Scheduling:
             except Exception as error:
                 if isinstance(error, OlstonError) and not isinstance(error, StoreError | StepError):
                     raise
-                rest = RETRY if time.monotonic() - began > LONGEST else min(2 * rest, LONGEST)
-                said = error if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}"
-                log.warning("%s Going on in %g seconds.", said, rest, exc_info=True)
+                known = isinstance(error, OlstonError)
+                rest = RETRY if time.monotonic() - began > LONGEST else rest
+                said = error if known else f"{type(error).__name__}: {error}."
+                log.warning("%s Going on in %g seconds.", said, rest, exc_info=not known)
                 stop.wait(rest)
+                rest = min(2 * rest, LONGEST)
             stop.wait(WAIT)
 
     def _turn(self, stop: threading.Event, turned: Callable[[Loop], None]) -> None:

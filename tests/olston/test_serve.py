@@ -246,7 +246,7 @@ def test_a_server_goes_on_after_a_failure_that_nobody_foresaw_and_says_it(
     with serving(served):
         soon(lambda: holds(work, block.stamp))
     assert "connection reset. Going on in" in caplog.text
-    assert "ValueError: odd Going on in" in caplog.text
+    assert "ValueError: odd. Going on in" in caplog.text
     assert not told, "the logs of consumers are asked again until they told"
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from olston import arrivals, held, identity, polling, reading, shipped, taken
+from olston import arrivals, held, identity, polling, reading, setbacks, shipped, taken
 from olston import ingest as arriving
 from olston import session as sessions
 from olston import state as states
@@ -27,7 +27,7 @@ from olston.costs import CostsOf
 from olston.declared import agrees, compare, declare, declare_sources
 from olston.definition import digests, together
 from olston.duration import Duration, microseconds, span_of
-from olston.errors import IngestError, OlstonError, StepError, StoreError, unknown
+from olston.errors import IngestError, OlstonError, SchemaError, StepError, StoreError, unknown
 from olston.faults import point
 from olston.feed import Feed
 from olston.learning import Learning
@@ -462,7 +462,12 @@ class Engine:
     def _sure_planning(self) -> Planning:
         """For plans that are carried out: types of columns decide which variants are right, and Spark knows them."""
         if not self._typed:
-            _ = self.store
+            try:
+                _ = self.store
+            except SchemaError as error:  # nothing can be planned, and whoever asks for the status is to see why
+                with self._catalog.transaction() as db:
+                    setbacks.record(db, self.workflow.name, self.workflow.outputs, error, self._clock.now())
+                raise
         return self._planning
 
     def _declare(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sysconfig
 from typing import Any
 
 from olston.errors import BlockError, OlstonError, StepError, StoreError
@@ -10,6 +11,9 @@ from olston.operators.bag import MISSING
 
 _FULL = ("No space left on device", "Disk quota exceeded", "There is not enough space on the disk")
 _TRACEBACK = "Traceback (most recent call last)"
+_LIBRARIES = ("olston", "pyspark", "py4j", "delta")
+_INSTALLED = ("/site-packages/", "/dist-packages/", sysconfig.get_path("stdlib"), "<frozen ", "pyspark.zip/")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _STATE = re.compile(r"\s*SQLSTATE: \w{5};?$")
 
 
@@ -26,6 +30,22 @@ def reason(error: BaseException) -> str:
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
+def place(error: BaseException) -> str:
+    """Where in code of the user's own `error` came about, here or on a worker: `FILE:LINE, in FUNCTION`, or nothing."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] not in _LIBRARIES and not _is_installed(code.co_filename):
+            found = f"{code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
+        trace = trace.tb_next
+    told = [f"{file}:{line}, in {name}" for file, line, name in _FRAME.findall(str(error)) if not _is_installed(file)]
+    return found or (told[-1] if told else "")
+
+
+def _is_installed(file: str) -> bool:
+    return any(sign in file for sign in _INSTALLED)
+
+
 def failed(what: str, error: Exception) -> OlstonError:
     """The error for `what` was done, if `error` came of it; what was readable is as it was."""
     text = str(error)
@@ -36,7 +56,8 @@ def failed(what: str, error: Exception) -> OlstonError:
             'source is given a delta that adds what was missing, or all there is: ingest(…, kind="base").',
             code=MISSING,
         )
-    return StepError(f"{what}: {reason(error)} Nothing readable has changed; mend what failed and run again.")
+    where = f" It was raised at {at}." if (at := place(error)) else ""
+    return StepError(f"{what}: {reason(error)}{where} Nothing readable has changed; mend what failed and run again.")
 
 
 def raise_if_full(path: str, error: Exception) -> None:

@@ -20,6 +20,7 @@ from olston.failure import failed, raise_if_full
 from olston.operators import bag
 from olston.operators.columns import View, see
 from olston.provenance import Provenance
+from olston.report import reached
 from olston.step import Stored
 from olston.store import Store, folder
 
@@ -93,7 +94,7 @@ class Feed:
             raise
         except Exception as error:
             raise_if_full(self._path, error)
-            raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
+            raise failed(f"{self._output}: delivery {number}, of {reached(block)}, failed", error) from error
         return fed
 
     def after(self, session: SparkSession, cursor: int = 0) -> Iterator[Fed]:

@@ -20,6 +20,7 @@ from olston.operators.columns import key_columns, quoted
 from olston.operators.operand import Operand
 from olston.operators.weak import Increment, Replace
 from olston.provenance import Provenance
+from olston.report import reached
 from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, UPSERT, Way
 from olston.schema import nullable
 from olston.store import Store, folder
@@ -181,7 +182,7 @@ class Published:
             raise
         except Exception as error:
             raise_if_full(path or self._output, error)
-            raise failed(f"{self._output}: delivery {number}, of {block}, failed", error) from error
+            raise failed(f"{self._output}: delivery {number}, of {reached(block)}, failed", error) from error
 
     def _commit(
         self,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from olston.block import Block
 from olston.duration import show_duration, show_measured
 from olston.html import html
 from olston.pathway import Pathway
@@ -117,12 +118,17 @@ class Report(Shown):
 
         if not self.steps:
             return "nothing was due"
-        table = Table(title=f"{len(self.steps)} steps in {self.seconds:.1f} s", title_justify="left", box=None)
+        table = Table(title=f"{steps(len(self.steps))} in {self.seconds:.1f} s", title_justify="left", box=None)
         for heading in ("step", "expected s", "took s"):
             table.add_column(heading)
         for name, expected, actual in self.steps:
             table.add_row(name, f"{expected:.2f}", f"{actual:.2f}")
         return table
+
+
+def steps(count: int) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{count} step{'' if count == 1 else 's'}"
 
 
 def moments(stamps: Sequence[Stamp]) -> str:
@@ -138,6 +144,12 @@ def moment(stamp: Stamp) -> str:
     if stamp < 10**14:
         return str(stamp)
     return datetime.fromtimestamp(stamp / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def reached(block: Block) -> str:
+    """A block with the newest snapshots that it leads to, one for each pathway."""
+    newest = ", ".join("–" if s is None else moment(s) for s in block.target.newest)
+    return f"{block.kind} to {newest}" if block.source is not None else f"{block.kind} at {newest}"
 
 
 @dataclass(frozen=True)
@@ -164,6 +176,13 @@ class OutputOf:
     failed: str | None = None
     outdated: bool = False
     """Whether it holds what another definition made; then `held` is none."""
+
+    @property
+    def state(self) -> str:
+        """How it stands, in a word or two."""
+        if self.held is None:
+            return "of another definition" if self.outdated else "holds nothing"
+        return "due" if self.due else "kept"
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,12 +243,10 @@ class StatusOf(Shown):
         for heading in ("output", "", "bound", "is", "left", "breaks at"):
             table.add_column(heading, overflow="fold")
         for o in self.outputs:
-            empty = "of another definition" if o.outdated else "holds nothing"
-            state = empty if o.held is None else "due" if o.due else "kept"
             for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None else "no bound", 0.0),)):
                 spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""
-                table.add_row("" if i else o.output, "" if i else state, b.bound, *spans, when)
+                table.add_row("" if i else o.output, "" if i else o.state, b.bound, *spans, when)
         return Group(table, *map(Text, (*self._busy(), *self.warnings)))
 
     def _busy(self) -> Iterator[str]:
@@ -242,8 +259,9 @@ class StatusOf(Shown):
         failures = now.failures if now is not None and any(o.due for o in self.outputs) else ()
         for s in failures:
             yield f" failed: {s.step}, at {moment(s.started_at)}: {s.error}"
-        if not failures:
-            yield from (f" failed: {o.output}: {o.failed}" for o in self.outputs if o.failed)
+        for o in self.outputs:
+            if o.failed and not any(o.failed in (s.error or "") for s in failures):
+                yield f" failed: {o.output}: {o.failed}"
         if self.next_deadline is not None:
             yield f" next: {self.next_deadline[0]} breaks a bound at {moment(self.next_deadline[1])}"
 
@@ -272,6 +290,7 @@ class HistoryOf(Shown):
         return {"steps": [asdict(s) for s in self.steps]}
 
     def __rich__(self) -> RenderableType:
+        from rich.console import Group
         from rich.table import Table
         from rich.text import Text
 
@@ -286,9 +305,8 @@ class HistoryOf(Shown):
             rows = "" if s.rows is None else f"{s.rows:,.0f}"
             expected = f"{s.expected_seconds:.2f}", f"{s.expected_rows:,.0f}"
             table.add_row(moment(s.started_at), s.step, s.state, expected[0], took, expected[1], rows)
-            if s.error:
-                table.add_row("", Text(s.error.splitlines()[0], style="dim"))
-        return table
+        reasons = [f"{moment(s.started_at)} {s.error.splitlines()[0]}" for s in self.steps if s.error]
+        return Group(table, *(Text(reason) for reason in reasons))
 
 
 def _span(seconds: float) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston.alike import alike
 from olston.errors import SchemaError
-from olston.failure import reason
+from olston.failure import place, reason
 from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
@@ -144,7 +144,11 @@ def _asked(widget: Widget, question: Any, *inputs: DataFrame) -> Any:
         raise
     except Exception as error:
         columns = "; ".join(rows.schema.simpleString() for rows in inputs)
-        raise SchemaError(f"{widget.name}: fails on rows of {columns}: {reason(error)}") from error
+        at = place(error)
+        where = f"It was raised at {at}; correct it there" if at else f"Correct what {widget.name} is given"
+        raise SchemaError(
+            f"{widget.name}: fails on rows of {columns}: {reason(error)} {where}, and run again; nothing was begun."
+        ) from error
 
 
 def _olstons(widget: Widget) -> Callable[[str], bool]:

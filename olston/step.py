@@ -18,6 +18,7 @@ from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Str
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
 from olston.operators.weak import Increment, WeakDelta
+from olston.report import reached
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -150,8 +151,21 @@ def size(source: Stored | Inline) -> float:
 
 
 def failure(step: Step, error: Exception) -> OlstonError:
-    """What to tell of a step that failed on Spark."""
-    return failed(f"{step.name}: failed reading {', '.join(str(o.block) for o in step.operands)}", error)
+    """What to tell of a step that failed on Spark: with all that is done in its job, and the blocks that this reads."""
+    parts = within(step).values()
+    read = dict.fromkeys(
+        f"{o.block.channel} {reached(o.block)}" for p in parts for o in p.operands if isinstance(o, Stored)
+    )
+    return failed(f"{' + '.join(p.name for p in parts)}: failed reading {', '.join(read)}", error)
+
+
+def within(step: Step) -> dict[str, Step]:
+    """The steps done in the job of `step` by name, itself last; a split of which it reads two results is one."""
+    made: dict[str, Step] = {}
+    for source in step.operands:
+        if isinstance(source, Inline):
+            made |= within(source.step)
+    return {**made, step.name: step}
 
 
 def _write(store: Store, step: Step, position: int, frame: DataFrame, attempt: str, said: Mapping[str, Any]) -> Stored:

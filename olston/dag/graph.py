@@ -71,7 +71,7 @@ class Graph:
 
 def graph_of(workflow: Workflow, status: StatusOf | None = None) -> Graph:
     """What is drawn of `workflow`; internal channels are left out. `status` says how its outputs stand."""
-    states = {} if status is None else _states(status)
+    states = {} if status is None else {o.output: o.state for o in status.outputs}
     nodes = tuple(_node(workflow, name, states) for name in workflow.public)
     edges = []
     for widget in workflow.widgets.values():
@@ -104,11 +104,3 @@ def _node(workflow: Workflow, name: str, states: Mapping[str, str]) -> Node:
         if b.channel == name
     ]
     return Node(name, made, output is not None, tuple(notes), tuple(bounds), states.get(name))
-
-
-def _states(status: StatusOf) -> dict[str, str]:
-    stale = set(status.stale)
-    return {
-        o.output: "empty" if o.held is None else "stale" if o.output in stale else "due" if o.due else "kept"
-        for o in status.outputs
-    }

@@ -44,10 +44,14 @@ def test_channels_and_edges_as_json(stage: Stage) -> None:
 
 
 def test_status_says_how_outputs_stand(stage: Stage) -> None:
-    assert [c["state"] for c in stage.json("dag", "--status")["channels"]][-2:] == ["empty", "empty"]
+    assert [c["state"] for c in stage.json("dag", "--status")["channels"]][-2:] == ["holds nothing"] * 2
     stage.fill(("orders", "customers"))
     assert "[output, kept]" in stage.run("dag", "--status").out
     assert "#c8e6c9" in stage.run("dag", "--status", "--format", "svg").out
+    file = stage.folder / "workflow.py"
+    file.write_text(file.read_text().replace("amount > 0", "amount > 1"))
+    for told in (stage.run("status"), stage.run("dag", "--status")):
+        assert told.out.count("of another definition") == 2, "the same words"
 
 
 def test_an_unknown_format_is_refused_with_those_there_are(stage: Stage) -> None:

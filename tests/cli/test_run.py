@@ -79,6 +79,24 @@ def test_functions_of_the_workflows_file_and_of_modules_beside_it_work_on_the_wo
     assert sorted(row["rounded"] for row in demo.json("read", "rounded", "--limit", "0"))[:2] == [-130, -110]
 
 
+def test_a_function_that_fails_on_its_columns_is_told_with_its_line_and_stays_in_the_status(demo: Stage) -> None:
+    """Also though no step was begun: nothing could be planned."""
+    file = demo.folder / "workflow.py"
+    good = file.read_text()
+    file.write_text(
+        good.replace('orders.filter("paid", "amount > 0")', 'orders.map("paid", lambda df: df.where(1 / 0))')
+    )
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "1 / 0" in text)
+    told = demo.run("run")
+    assert told.code == 2
+    assert "[BAD_SCHEMA] paid: fails on rows of struct<id:bigint,customer:string,amount:int>: ZeroDivision" in told.err
+    assert f"It was raised at {file}:{line}, in <lambda>; correct it there, and run again" in told.err
+    assert "failed: totals: paid: fails on rows" in demo.run("status").out
+    file.write_text(good)
+    assert demo.run("run").code == 0
+    assert "failed" not in demo.run("status").out
+
+
 @pytest.mark.long
 def test_outputs_are_named_to_be_brought_up_to_date_or_computed_anew(demo: Stage) -> None:
     demo.run("run")

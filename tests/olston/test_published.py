@@ -368,7 +368,7 @@ def test_a_delivery_that_fails_leaves_the_table_as_it_was(lake: Lake) -> None:
     assert held is not None
     rows = lake.frame("failing", [("a", 1, None)]).withColumn("n", F.udf(lambda x: broken(x), "int")("url"))
     with pytest.raises(
-        StepError, match=r"failing: delivery 3, of failing: B.*, failed: ValueError: no such number"
+        StepError, match=r"failing: delivery 3, of B at .*, failed: ValueError: no such number"
     ) as raised:
         consumer.table.deliver(lake.session, consumer.block(BASE, 3), Operand(rows), T(3), 3, new_attempt())
     assert raised.value.__cause__ is not None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from olston.block import Block
+from olston.constraints import Staleness
 from olston.declared import Change
 from olston.duration import show_duration, show_measured
 from olston.provenance import Provenance, Stamp
-from olston.report import Shown, moment, moments
+from olston.report import Shown, moments, reached, steps
 from olston.scheduler.decide import Decision
-from olston.scheduler.explain import Due, Evidence
+from olston.scheduler.explain import Alternative, Due, Evidence
 from olston.scheduler.plan import Invocation
 from olston.scheduler.problem import Problem
 from olston.workflow import Workflow
@@ -69,6 +69,21 @@ class PlanOf(Shown):
             return f"{due.output} is {late} behind {name}, and may not be"
         return f"{due.output} is {late} later behind {name} than the {show_duration(due.bound.bound)} it may be"
 
+    def why_not(self, other: Alternative) -> str:
+        """Why another way was not taken: by how many seconds it is dearer, or which bounds it breaks.
+
+        Of an output that is asked for, to be behind is no bound that anybody declared.
+        """
+        if not other.breaks:
+            return other.why(" s")
+        declared = {*self.workflow.staleness, *self.workflow.inconsistency}
+        behind = [b for b in other.breaks if isinstance(b, Staleness) and b not in declared]
+        names = [self.workflow.channels[b.channel].pathways[b.pathway].name for b in behind]
+        broken = " and ".join(str(b) for b in other.breaks if b not in behind)
+        parts = [f"breaks {broken}"] if broken else []
+        parts += [f"is not the newest of {' and '.join(names)}"] if names else []
+        return " and ".join(parts)
+
     def to_dict(self) -> dict[str, Any]:
         reason = self.decision.infeasible
         return {
@@ -85,8 +100,16 @@ class PlanOf(Shown):
             "why": None if reason is None else reason.reason,
             "paused": self.paused,
             "outdated": sorted(self.outdated),
-            "evidence": self.evidence.to_json() if self.evidence else None,
+            "evidence": self._evidence(),
         }  # fmt: skip
+
+    def _evidence(self) -> dict[str, Any] | None:
+        if self.evidence is None:
+            return None
+        found = self.evidence.to_json()
+        for told, other in zip(found["alternatives"], self.evidence.alternatives, strict=True):
+            told["reason"] = self.why_not(other)
+        return found
 
     def __rich__(self) -> RenderableType:
         return _tree(self)
@@ -118,7 +141,9 @@ def _tree(plan: PlanOf) -> Tree:
         rejected = tree.add("rejected")
         for other in evidence.alternatives:
             of = f"{other.output}: " if len(plan.decision.holds_after) > 1 else ""
-            rejected.add(Text(f"{of}{other.cost:.2g} s, {other.reason}: {' → '.join(other.steps)}"))
+            same = [step for step in plan.steps if not step.startswith("→")] == list(other.steps)
+            reached = f", to {', '.join(map(moments, map(sorted, other.content)))}" if same else ""
+            rejected.add(Text(f"{of}{other.cost:.2g} s, {plan.why_not(other)}: {' → '.join(other.steps)}{reached}"))
     return tree
 
 
@@ -129,7 +154,7 @@ def _title(plan: PlanOf) -> str:
         return "no plan"
     if not plan.steps:
         return "nothing to do: it is up to date"
-    return f"{len(plan.steps)} steps, about {plan.cost:.2g} s"
+    return f"{steps(len(plan.steps))}, about {plan.cost:.2g} s"
 
 
 def _steps(plan: PlanOf) -> Table:
@@ -144,14 +169,8 @@ def _steps(plan: PlanOf) -> Table:
 
 def _made(step: Invocation) -> str:
     if step.is_delivery:
-        return f"delivers {_shown(step.operands[-1])}"
-    return ", ".join(f"{b.channel} {_shown(b)}" for b in step.results)
-
-
-def _shown(block: Block) -> str:
-    """A block with the newest snapshots that it leads to, one for each pathway."""
-    newest = ", ".join("–" if s is None else moment(s) for s in block.target.newest)
-    return f"{block.kind} to {newest}" if block.source is not None else f"{block.kind} at {newest}"
+        return f"delivers {reached(step.operands[-1])}"
+    return ", ".join(f"{b.channel} {reached(b)}" for b in step.results)
 
 
 def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:

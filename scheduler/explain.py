@@ -58,15 +58,20 @@ class Alternative:
 
     @property
     def reason(self) -> str:
+        return self.why()
+
+    def why(self, unit: str = "") -> str:
+        """Why it was not taken; costs are followed by their `unit`."""
         if self.breaks:
             return "breaks " + " and ".join(str(b) for b in self.breaks)
         dearer = self.dearer or 0.0
         if abs(dearer) <= 1e-9 * (1 + self.cost):
             return "no cheaper"
         if dearer > 0:
-            return f"dearer by {dearer:.3g}"
+            return f"dearer by {dearer:.3g}{unit}"
         return (
-            f"cheaper by {-dearer:.6g} now, but passed over by a pruning, a policy or a step shared with other outputs"
+            f"cheaper by {-dearer:.6g}{unit} now, but passed over by a pruning, a policy or a step shared with other "
+            "outputs"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -234,6 +235,19 @@ def test_named_outputs_are_planned_as_run_would(stage: Stage) -> None:
     told = stage.run("plan", "--select", "locate")
     assert told.code == 2
     assert "did you mean 'located'?" in told.err
+
+
+def test_what_was_rejected_is_told_in_seconds_and_without_bounds_that_nobody_declared(stage: Stage) -> None:
+    stage.fill(("orders", "customers"), ("orders",))
+    with stage.engine() as made:
+        arrive(made, "customers")
+    told = stage.json("plan", "--full-refresh", "totals")["evidence"]["alternatives"]
+    reasons = [a["reason"] for a in told]
+    assert any(re.fullmatch(r"dearer by [\d.e+-]+ s", r) for r in reasons), reasons
+    assert any("is not the newest of customers>located" in r for r in reasons), reasons
+    assert not any("bound_staleness(totals, 1, 0)" in r for r in reasons), reasons
+    text = " ".join(stage.run("plan", "--full-refresh", "totals").out.split())
+    assert "is not the newest of customers>located" in text
 
 
 def test_a_plan_that_was_dumped_is_solved_again(stage: Stage, tmp_path: Path) -> None:

@@ -11,13 +11,14 @@
     130  interrupted
 
 Errors are one line `error: [CODE] …` on standard error, with `--json` also `{"error": {"code", "message"}}` on standard
-output; `--debug` shows tracebacks. Nothing heavy is imported before a verb needs it: `olston --help` is quick.
+output; `--debug` shows tracebacks before. Nothing heavy is imported before a verb needs it: `olston --help` is quick.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -81,15 +82,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _tell(error: Exception, *, as_json: bool) -> int:
-    """Say what went wrong; with --debug let it be raised."""
+    """Say what went wrong; with --debug after the traceback."""
+    if settings.debug:
+        traceback.print_exception(error)
     usage = getattr(error, "format_message", None)  # typer's own errors, whichever click it brings along
     if usage is not None:
         code, name, message = exits.WRONG, "USAGE", str(usage()).replace("Value error, ", "")
         context = getattr(error, "ctx", None)
         if context is not None and message.startswith("Missing"):
             message += f" See olston {context.info_name} --help."
-    elif settings.debug:
-        raise error
     elif isinstance(error, OlstonError):
         code, name, message = exits.exit_code(error), error.code, error.message
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import olston as ol
-from olston.cli import VERBS, exits, main
+from olston.cli import VERBS, exits
 from olston.errors import SparkError
 from tests.cli.stage import WORKFLOW, Stage, Told
 
@@ -75,9 +75,12 @@ def test_an_unexpected_failure_has_a_traceback_only_in_debug(stage: Stage, monke
         "code": "UNEXPECTED",
         "message": "RuntimeError: out of luck; olston --debug … shows where.",
     }
-    for place in (["--debug", "status"], ["status", "--debug"]):
-        with pytest.raises(RuntimeError, match="out of luck"):
-            main(["-C", str(stage.folder), *place])
+    assert "Traceback" not in told.err
+    for place in (["--debug", "status", "--json"], ["status", "--debug", "--json"]):
+        debug = stage.run(*place)
+        assert (debug.code, debug.out) == (told.code, told.out)
+        assert "Traceback" in debug.err
+        assert debug.err.endswith(told.err)
 
 
 def test_an_interrupt_is_told_shortly(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,9 +28,15 @@ class Change:
     """Which parameters changed, where that is known."""
 
     def __str__(self) -> str:
-        parts = f" in its {' and '.join(self.parts)}" if self.parts else ""
+        parts = f" in its {_listed(self.parts)}" if self.parts else ""
         because = f", since {', '.join(self.because)} changed" if self.because else ""
         return f"{self.channel} is {self.what}{parts}{because}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """`kind, function and key`: what a channel is, is its kind."""
+    *others, last = ["kind" if part == "is" else part for part in parts]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 @dataclass(frozen=True)

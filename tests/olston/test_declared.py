@@ -55,6 +55,12 @@ def test_what_changed_is_told_from_what_is_only_downstream(known: Catalog) -> No
     ]
 
 
+def test_a_channel_of_another_kind_is_said_to_be_one(known: Catalog) -> None:
+    other = ol.Workflow("w")
+    other.source("rows", "k int, v int").map("kept", lambda df: df, key="k")
+    assert shown(known, other)[0] == "kept is changed in its kind, function and key"
+
+
 def test_new_and_gone_channels_are_named(known: Catalog) -> None:
     wf = ol.Workflow("w")
     wf.source("rows", "k int, v int").aggregate("tops", by="k", v=ol.max("v"))

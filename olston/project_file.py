@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from olston.errors import WorkflowError, unknown
+from olston.duration import span_of
+from olston.errors import DurationError, WorkflowError, unknown
 
 if TYPE_CHECKING:
     from olston.workflow import Workflow
@@ -49,6 +50,11 @@ class Project(BaseModel):
         from olston.project import find_workflow
 
         path, colon, name = self.workflow.partition(":")
+        if not (self.folder / path).exists():
+            raise WorkflowError(
+                f"{self.file}: workflow: {path}: no such file in {self.folder}; name the Python file that defines it.",
+                code="NO_SUCH_FILE",
+            )
         return find_workflow(f"{self.folder / path}{colon}{name}")
 
     @property
@@ -88,9 +94,15 @@ def read_project(file: Path) -> Project:
         raise WorkflowError(f"{file}: has fields, {', '.join(fields)}; not {type(found).__name__}.", code=BAD)
     for name in found or ():
         if name not in fields:
-            raise unknown("field", name, fields, str(file))
+            raise WorkflowError(unknown("field", name, fields, str(file)).message, code=BAD)
     try:
-        return Project(file=file, **(found or {}))
+        project = Project(file=file, **(found or {}))
+        if project.retention is not None:
+            span_of("retention", project.retention)
+        return project
+    except DurationError as error:
+        error.message = f"{file}: {error.message}"
+        raise
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(p) for p in first["loc"])

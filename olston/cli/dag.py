@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from olston.cli.options import AsJson, InProject
+from olston.errors import WorkflowError
 
 
 class Format(StrEnum):
@@ -40,7 +41,6 @@ def dag(
     from olston.cli import opened
     from olston.cli.show import emit_json
     from olston.dag import dot, graph_of, mermaid, page, svg, text
-    from olston.errors import WorkflowError
 
     target = None if output is None else output.resolve()
     if status:
@@ -72,5 +72,15 @@ def dag(
 
 
 def _by_suffix(output: Path | None) -> Format:
+    """The format that the name of a file asks for; text if it has no suffix."""
     suffix = "" if output is None else output.suffix[1:].lower()
-    return Format(suffix) if suffix in list(Format) else Format.TEXT
+    if not suffix:
+        return Format.TEXT
+    known = {"txt": Format.TEXT, "mmd": Format.MERMAID, **{str(f): f for f in Format}}
+    if suffix not in known:
+        raise WorkflowError(
+            f"{output}: no format is called by its suffix .{suffix}; end its name in .{', .'.join(known)}, or say "
+            "which by --format.",
+            code="NOT_WRITTEN",
+        )
+    return known[suffix]

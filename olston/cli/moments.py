@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from olston.errors import TimelineError
+from olston.errors import OlstonError
 
 
 def parse_moment(given: str | None) -> datetime | int | None:
@@ -16,6 +16,7 @@ def parse_moment(given: str | None) -> datetime | int | None:
     try:
         return datetime.fromisoformat(given.strip())
     except ValueError:
-        raise TimelineError(
-            f"--at {given!r}: not a time; write 2026-03-01, 2026-03-01T12:00, 2026-03-01T12:00Z, or microseconds."
+        raise OlstonError(
+            f"--at {given!r}: not a time; write 2026-03-01, 2026-03-01T12:00, 2026-03-01T12:00Z, or microseconds.",
+            code="BAD_TIME",
         ) from None

@@ -37,6 +37,14 @@ def test_the_suffix_of_the_file_says_what_to_draw_with(stage: Stage, tmp_path: P
     assert (tmp_path / "d.svg").read_text().startswith("digraph")
 
 
+def test_a_suffix_that_no_format_has_is_refused(stage: Stage, tmp_path: Path) -> None:
+    told = stage.run("dag", "-o", str(tmp_path / "d.pdf"))
+    assert (told.code, told.out) == (2, "")
+    assert "d.pdf: no format" in told.err
+    assert ".svg" in told.err
+    assert not (tmp_path / "d.pdf").exists()
+
+
 def test_channels_and_edges_as_json(stage: Stage) -> None:
     found = stage.json("dag")
     assert [c["name"] for c in found["channels"]] == ["orders", "customers", "paid", "located", "totals"]

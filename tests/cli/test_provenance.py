@@ -28,4 +28,5 @@ def test_nothing_held_and_unknown_channels_are_errors(stage: Stage) -> None:
 def test_a_time_that_is_none_is_refused(stage: Stage) -> None:
     told = stage.run("provenance", "totals", "--at", "yesterday")
     assert told.code == 2
+    assert "[BAD_TIME]" in told.err
     assert "2026-03-01T12:00" in told.err

@@ -48,8 +48,19 @@ def test_settings_of_spark_are_text_whatever_yaml_makes_of_them(tmp_path: Path) 
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(OlstonError, match=message):
+    with pytest.raises(OlstonError, match=message) as caught:
         read_project(project(tmp_path, text))
+    assert caught.value.code == "BAD_PROJECT"
+
+
+def test_what_is_wrong_with_what_it_names_is_told_with_the_project_file(tmp_path: Path) -> None:
+    file = project(tmp_path, "workflow: flow.py")
+    with pytest.raises(OlstonError, match=r"olston\.yml: workflow: flow\.py: no such file") as caught:
+        read_project(file).find_workflow()
+    assert caught.value.code == "NO_SUCH_FILE"
+    with pytest.raises(OlstonError, match=r"olston\.yml: retention") as caught:
+        read_project(project(tmp_path, "retention: soon"))
+    assert caught.value.code == "BAD_DURATION"
 
 
 def test_the_nearest_project_upwards_is_found(tmp_path: Path) -> None:

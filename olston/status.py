@@ -57,7 +57,8 @@ def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[Boun
             stale = problem.history.staleness(content, inputs, s.bound.pathway)
             yield BoundOf(str(s.bound), s.left / 1e6, breaks.get(s.bound), stale / 1e6)
         else:
-            yield BoundOf(str(s.bound), s.left / 1e6, None, problem.history.inconsistency(content, inputs) / 1e6)
+            apart = problem.history.inconsistency(content, inputs)
+            yield BoundOf(str(s.bound), (s.bound.bound - apart) / 1e6, None, apart / 1e6)
 
 
 def report(db: Session, state: State, plans: Sequence[str]) -> Report:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from olston.errors import OlstonError
+
+if TYPE_CHECKING:
+    from olston.workflow import Workflow
 
 
 def channels(incomplete: str) -> list[str]:
     """The public channels that begin so."""
-    return _names(incomplete, sources=False)
+    workflow = _workflow()
+    return [] if workflow is None else _begun(incomplete, workflow.public)
 
 
 def sources(incomplete: str) -> list[str]:
     """The sources that begin so."""
-    return _names(incomplete, sources=True)
+    workflow = _workflow()
+    return [] if workflow is None else _begun(incomplete, workflow.sources)
 
 
-def _names(incomplete: str, *, sources: bool) -> list[str]:
+def outputs(incomplete: str) -> list[str]:
+    """Lists such as `a,b` whose last output begins so."""
+    workflow = _workflow()
+    return [] if workflow is None else _listed(incomplete, workflow.outputs)
+
+
+def followed(incomplete: str) -> list[str]:
+    """Lists such as `a,b` whose last followed source begins so."""
+    workflow = _workflow()
+    return [] if workflow is None else _listed(incomplete, workflow.follows)
+
+
+def _begun(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _listed(incomplete: str, names: Iterable[str]) -> list[str]:
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _begun(last, names) if name not in before.split(",")]
+
+
+def _workflow() -> Workflow | None:
     from contextlib import chdir
 
     from olston.cli import opened
@@ -23,7 +52,6 @@ def _names(incomplete: str, *, sources: bool) -> list[str]:
     try:
         found = opened.project(None)
         with chdir(found.folder):
-            workflow, _ = found.find_workflow()
+            return found.find_workflow()[0]
     except OlstonError:  # a shell shows no errors; the verb will
-        return []
-    return [name for name in (workflow.sources if sources else workflow.public) if name.startswith(incomplete)]
+        return None

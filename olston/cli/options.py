@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from olston.cli.complete import outputs
 from olston.errors import unknown
 
 if TYPE_CHECKING:
@@ -22,10 +23,15 @@ InProject = Annotated[
 ]
 Select = Annotated[
     str | None,
-    typer.Option(help="Only these outputs, brought up to date whatever their bounds say: a,b.", metavar="OUTPUTS"),
+    typer.Option(
+        help="Only these outputs, brought up to date whatever their bounds say: a,b.",
+        metavar="OUTPUTS",
+        autocompletion=outputs,
+    ),
 ]
 FullRefresh = Annotated[
-    str | None, typer.Option(help="Compute these outputs anew from the sources: a,b.", metavar="OUTPUTS")
+    str | None,
+    typer.Option(help="Compute these outputs anew from the sources: a,b.", metavar="OUTPUTS", autocompletion=outputs),
 ]
 FullRefreshAll = Annotated[bool, typer.Option("--full-refresh-all", help="Compute all outputs anew.")]
 

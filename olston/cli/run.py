@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from olston.cli.complete import followed
 from olston.cli.options import AsJson, FullRefresh, FullRefreshAll, InProject, Select, check_outputs, demands, names
 from olston.errors import OlstonError
 
@@ -20,7 +21,10 @@ def run(
     full_refresh_all: FullRefreshAll = False,
     poll: Annotated[bool, typer.Option(help="First look for what is new at followed sources.")] = True,
     anew: Annotated[
-        str | None, typer.Option(help="Take all there is now at these followed sources: a,b.", metavar="SOURCES")
+        str | None,
+        typer.Option(
+            help="Take all there is now at these followed sources: a,b.", metavar="SOURCES", autocompletion=followed
+        ),
     ] = None,
     project: InProject = None,
     as_json: AsJson = False,

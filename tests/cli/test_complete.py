@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from olston.cli.complete import channels, sources
-from tests.cli.stage import Stage
+from olston.cli.complete import channels, followed, outputs, sources
+from tests.cli.stage import WORKFLOW, Stage
 
 SCRIPT = "import sys; sys.argv[0] = 'olston'; from olston.cli import main; main()"
 
@@ -29,14 +29,24 @@ def test_verbs_options_and_channels_are_completed(stage: Stage) -> None:
     assert "--fail-if-stale" in completed(stage.folder, "olston status --fail")
     assert completed(stage.folder, "olston read to") == ["totals"]
     assert completed(stage.folder, "olston ingest o") == ["orders"]
+    assert completed(stage.folder, "olston run --select to") == ["totals"]
 
 
 def test_without_a_project_nothing_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
     monkeypatch.chdir(tmp_path)
-    assert channels("") == sources("") == []
+    assert channels("") == sources("") == outputs("") == followed("") == []
     monkeypatch.chdir(stage.folder)
     assert channels("") == ["orders", "customers", "paid", "located", "totals"]
     assert sources("") == ["orders", "customers"]
+
+
+def test_lists_are_completed_by_what_they_do_not_have_yet(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    (stage.folder / "workflow.py").write_text(WORKFLOW.replace('amount int")', 'amount int", files="data/*.csv")'))
+    monkeypatch.chdir(stage.folder)
+    assert outputs("") == ["totals", "located"]
+    assert outputs("totals,") == ["totals,located"]
+    assert outputs("x,to") == ["x,totals"]
+    assert followed("") == ["orders"]
 
 
 def test_the_script_for_a_shell_is_shown() -> None:

@@ -42,6 +42,9 @@ def test_each_bound_is_told_with_what_is_left_of_it_and_what_it_bounds(stage: St
     }
     assert bounds["bound_staleness(totals, 1, 1 day)"]["left_seconds"] == 86_400
     assert bounds["bound_inconsistency(totals, 1 week)"]["measured_seconds"] == 0
+    assert bounds["bound_inconsistency(totals, 1 week)"]["left_seconds"] == 7 * 86_400, (
+        "and no more, however consistent"
+    )
     text = stage.run("status").out
     assert "kept" in text
     assert "1 day" in text

@@ -9,6 +9,7 @@ import pytest
 
 import olston as ol
 from olston.engine import Engine
+from olston.report import steps
 from tests.pretended import Pretended, arrive, engine
 
 START = 1_772_431_200_000_000
@@ -80,3 +81,7 @@ def test_what_is_only_published_may_be_computed_anew_for_another_reader(tmp_path
         e.refresh()
         for output in wf.outputs:
             assert e.plan(output, full=output != "counts").decision.feasible, output
+
+
+def test_one_step_is_no_steps() -> None:
+    assert [steps(n) for n in (0, 1, 2)] == ["0 steps", "1 step", "2 steps"]

@@ -134,6 +134,12 @@ class Content:
         return (self.anchor.rows if self.anchor else 0) + sum(p.rows for p in self.parts)
 
     @property
+    def counted(self) -> int | None:
+        """How many rows there are, if that is known without reading them: nothing meets anything it may cancel."""
+        pieces = len(self.parts) + (self.anchor is not None)
+        return self.rows if pieces <= 1 or all(p.plain and p.monotone for p in self.parts) else None
+
+    @property
     def bytes(self) -> int:
         return (self.anchor.bytes if self.anchor else 0) + self.overlay_bytes
 

@@ -15,7 +15,7 @@ from olston.scheduler.cost import delivery_to
 from olston.scheduler.outcome import Outcome
 from olston.scheduler.plan import Invocation
 from olston.scheduler.price import Priced
-from olston.scheduler.ways import DeliveryPriced, Way
+from olston.scheduler.ways import FEED, DeliveryPriced, Way
 from olston.step import Inline, Stored, linked
 from olston.workflow import Workflow
 
@@ -39,7 +39,8 @@ def outcomes(
     """
     if not step.is_delivery and linked(workflow, step_of(step, find, within)) is not None:
         return []
-    parts = list(_parts(step, within, find, tuple(b.rows for b in made), way))
+    rows = tuple(b.rows for b in made) if _is_counted(step, within, find, way) else None
+    parts = list(_parts(step, within, find, rows, way))
     total = sum(cost for cost, _ in parts)
     if not total:
         return []
@@ -47,11 +48,22 @@ def outcomes(
 
 
 def counted(source: Stored | Inline, rows: float) -> Block:
-    """The block delivered; of one that was made on the way, with the number of rows that were written for it."""
+    """The block delivered, with the number of rows that were written for it where it was written as such."""
     b = source.block
-    if isinstance(source, Stored) or b.kind not in _WRITTEN_AS_SUCH:
+    if b.kind not in _WRITTEN_AS_SUCH:
         return b
     return Block(b.channel, b.kind, b.target, b.source, rows, b.relaxed, b.id)
+
+
+def _is_counted(step: Invocation, within: Mapping[Key, Invocation], find: Find, way: Way | None) -> bool:
+    """Whether the rows of what a step made were counted: what it delivers may be put together, or change others."""
+    if not step.is_delivery:
+        return True
+    given = step.operands[-1]
+    stored = None if given.key in within else find(given)
+    if way != FEED and (given if stored is None else stored.block).kind in _WRITTEN_AS_SUCH:
+        return True
+    return stored is not None and stored.content.counted is not None
 
 
 def _parts(

@@ -268,7 +268,7 @@ class StatusOf(Shown):
 
 @dataclass(frozen=True)
 class Tried:
-    """A step that was tried: expected against actual cost and rows."""
+    """A step that was tried: expected against actual cost and rows; `rows` is none where they were not counted."""
 
     step: str
     state: str

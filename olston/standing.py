@@ -57,4 +57,10 @@ def _by(db: Session, step: StepRecord) -> int | None:
 
 def tried(s: StepRecord) -> Tried:
     """A step as history tells it."""
-    return Tried(s.name, s.state, int(s.started_at), s.expected_seconds, s.seconds, s.expected_rows, s.rows, s.error)
+    return Tried(s.name, s.state, int(s.started_at), s.expected_seconds, s.seconds, s.expected_rows, _rows(s), s.error)
+
+
+def _rows(step: StepRecord) -> float | None:
+    """The rows that a step made, if they were counted: what was a matter of the catalog was not written."""
+    rows = step.outcomes[0]["rows"] if step.outcomes else None
+    return None if rows is None else sum(rows)

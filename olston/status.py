@@ -12,9 +12,10 @@ from olston.catalog.records import PlanRecord, SetbackRecord, StepRecord, Workfl
 from olston.constraints import Staleness
 from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
-from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf, Tried
+from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.explain import slack
 from olston.scheduler.problem import Problem
+from olston.standing import tried
 from olston.state import State
 
 if TYPE_CHECKING:
@@ -74,9 +75,4 @@ def report(db: Session, state: State, plans: Sequence[str]) -> Report:
 def history(db: Session, workflow: str, limit: int) -> HistoryOf:
     """The last steps that were tried, the newest first."""
     steps = select(StepRecord).where(StepRecord.workflow == workflow).order_by(col(StepRecord.attempt).desc())
-    return HistoryOf(
-        tuple(
-            Tried(s.name, s.state, int(s.started_at), s.expected_seconds, s.seconds, s.expected_rows, s.rows, s.error)
-            for s in db.exec(steps.limit(limit))
-        )
-    )
+    return HistoryOf(tuple(tried(s) for s in db.exec(steps.limit(limit))))

@@ -136,3 +136,12 @@ def test_errors_tell_so_many_parts_apart_and_no_more(count: int) -> None:
     assert [p for some in apart for p in some] == parts
     assert len(apart) == min(count, TOLD_APART)
     assert {len(some) for some in apart} <= {count // TOLD_APART, count // TOLD_APART + 1}
+
+
+def test_rows_are_known_unread_where_nothing_can_cancel_anything() -> None:
+    anchor = Anchor("t", "a", 5, 1)
+    plain, weighted = (Part("t", "b", MONOTONE, 2, 1, "b", plain=p) for p in (True, False))
+    assert [Content(anchor).counted, Content(None, (weighted,)).counted, Content().counted] == [5, 2, 0]
+    assert Content(anchor, (plain, plain)).counted == 9
+    assert Content(anchor, (weighted,)).counted is None
+    assert Content(anchor, (plain.inverse(),)).counted is None

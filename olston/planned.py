@@ -142,8 +142,8 @@ def _tree(plan: PlanOf) -> Tree:
         for other in evidence.alternatives:
             of = f"{other.output}: " if len(plan.decision.holds_after) > 1 else ""
             same = [step for step in plan.steps if not step.startswith("→")] == list(other.steps)
-            reached = f", to {', '.join(map(moments, map(sorted, other.content)))}" if same else ""
-            rejected.add(Text(f"{of}{other.cost:.2g} s, {plan.why_not(other)}: {' → '.join(other.steps)}{reached}"))
+            leads = f", to {', '.join(map(moments, map(sorted, other.content)))}" if same else ""
+            rejected.add(Text(f"{of}{other.cost:.2g} s, {plan.why_not(other)}: {' → '.join(other.steps)}{leads}"))
     return tree
 
 

@@ -138,7 +138,7 @@ def given(store: Store, session: SparkSession, source: Stored | Inline) -> Opera
     except Exception as error:
         if isinstance(source, Inline):
             raise failure(source.step, error) from error
-        raise failed(f"{source.block}: could not be read", error) from error
+        raise failed(f"{source.block.channel} {reached(source.block)}: could not be read", error) from error
 
 
 def size(source: Stored | Inline) -> float:

@@ -15,8 +15,9 @@ from olston.attempt import is_attempt, new_attempt
 from olston.block import BASE, DELTA, MONOTONE, Block, weak
 from olston.content import Content
 from olston.errors import BlockError, SchemaError, StepError
+from olston.operators.map import BatchMap
 from olston.provenance import Provenance
-from olston.step import Inline, Step, Stored, given, run
+from olston.step import Inline, Step, Stored, failure, given, run
 from tests.derivation import sets
 from tests.lake import Lake, bag, bag_of, jobs
 
@@ -239,6 +240,19 @@ def test_a_function_that_fails_within_a_delivery_is_told_of_as_one_that_fails_in
     operator: Any = SimpleNamespace(view=None, run=run)
     store: Any = SimpleNamespace(operand=lambda *_: SimpleNamespace(seen=lambda _: None), shaped=None)
     session: Any = None
-    with pytest.raises(StepError, match=r"doubled\.incremental: failed reading pages: Δ⁺.*ValueError: boom") as raised:
+    with pytest.raises(
+        StepError, match=r"doubled\.incremental: failed reading pages Δ⁺ to 2: ValueError: boom"
+    ) as raised:
         given(store, session, Inline(made, Step("doubled.incremental", operator, (read,), (made,))))
     assert raised.value.__cause__ is fault
+
+
+def test_a_step_that_fails_is_named_with_all_that_is_done_in_its_job() -> None:
+    pages = Stored(Block("pages", MONOTONE, T(2), T(1)), Content())
+    sites = Stored(Block("sites", BASE, T(1_794_971_261_440_321)), Content())
+    within = Step("doubled.incremental", BatchMap(), (pages,), (Block("doubled", MONOTONE, T(2), T(1)),))
+    inline = Inline(within.results[0], within)
+    step = Step("ranked.async_left", BatchMap(), (inline, sites), (Block("ranked", MONOTONE, T(2), T(1)),))
+    assert failure(step, ValueError("out of luck")).message.startswith(
+        "doubled.incremental + ranked.async_left: failed reading pages Δ⁺ to 2, sites B at 2026-11-18 "
+    )

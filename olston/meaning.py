@@ -20,6 +20,7 @@ from enum import Enum
 from types import CodeType, MethodType, ModuleType
 from typing import Any
 
+from olston import shipped
 from olston.channel import Channel
 from olston.operators.states import Aggregation
 
@@ -206,8 +207,9 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _package(value: Any) -> str:
-    """The package of a function, a class or a module."""
-    return str(value.__name__ if isinstance(value, ModuleType) else value.__module__).partition(".")[0]
+    """The package of a function, a class or a module; what lies beside the file of a workflow is of one."""
+    name = str(value.__name__ if isinstance(value, ModuleType) else value.__module__).partition(".")[0]
+    return "a project" if shipped.is_noted(name) else name
 
 
 def _is_filled(slot: Any, value: Any) -> bool:

@@ -68,23 +68,26 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
     if at is not None:
         known = known.where(DeliveryRecord.delivered_at <= at)
     found = db.exec(known.order_by(DeliveryRecord.number.desc()).limit(1)).first()  # type: ignore[attr-defined]
-    if found is None and at is not None and (oldest := _oldest(db, workflow, output)) is not None:
+    if found is None and at is not None and (first := _first(db, workflow, output)) is not None:
+        when, earliest = moments([at]), moments([first.delivered_at])
+        if first.number == 1:
+            raise StoreError(
+                f"{output}: its consumer held nothing at {when}; the first delivery was at {earliest}.", code=NOTHING
+            )
         raise StoreError(
-            f"{output}: what its consumer held at {moments([at])} is not known any more, as it was let go or could not "
-            f"be recovered; the oldest that is known is of {moments([oldest])}.",
+            f"{output}: what its consumer held at {when} is not known any more, as it was let go or could not be "
+            f"recovered; the oldest that is known is of {earliest}.",
             code=LET_GO,
         )
     if found is None:
-        when = "" if at is None else f" at {moments([at])}"
-        raise StoreError(f"{output}: its consumer holds nothing{when}; refresh first.", code=NOTHING)
+        raise StoreError(f"{output}: its consumer holds nothing; refresh first.", code=NOTHING)
     return found
 
 
-def _oldest(db: Session, workflow: str, output: str) -> Stamp | None:
-    """When the oldest delivery that is known was made, if there were others before it."""
+def _first(db: Session, workflow: str, output: str) -> DeliveryRecord | None:
+    """The oldest delivery that is known."""
     known = select(DeliveryRecord).where(DeliveryRecord.workflow == workflow, DeliveryRecord.output == output)
-    first = db.exec(known.order_by("number").limit(1)).first()
-    return None if first is None or first.number == 1 else first.delivered_at
+    return db.exec(known.order_by("number").limit(1)).first()
 
 
 def reflected(

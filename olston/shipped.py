@@ -20,6 +20,11 @@ def note(names: Collection[str]) -> None:
     _noted.update(names)
 
 
+def is_noted(name: str) -> bool:
+    """Whether a module is one of those of a project."""
+    return name in _noted
+
+
 def register() -> None:
     """Tell pyspark of the modules noted."""
     from pyspark import cloudpickle

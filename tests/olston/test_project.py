@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 import olston as ol
+from olston.definition import digests
 from olston.errors import WorkflowError
 from olston.project import find_workflow
 
@@ -51,3 +54,17 @@ def test_an_assertion_of_the_users_own_is_told_as_it_is(tmp_path: Path, monkeypa
 def test_a_file_that_ends_python_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ol.WorkflowError, match=r":6: ends Python by exit\(3\).*__main__"):
         find_workflow(define(tmp_path, "import sys", "sys.exit(3)"))
+
+
+def test_a_change_in_a_module_beside_the_workflow_is_a_change_of_definition(tmp_path: Path) -> None:
+    def digest(body: str) -> str:
+        (tmp_path / "odd_helpers.py").write_text(f"def doubled(df):\n    return {body}\n")
+        file = define(tmp_path, "import odd_helpers", 'a.map("b", lambda df: odd_helpers.doubled(df))')
+        try:
+            return digests(find_workflow(file)[0])["b"]
+        finally:
+            sys.modules.pop("odd_helpers", None)
+            shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+
+    assert digest("df") == digest("(df)")
+    assert digest("df") != digest("df.union(df)")

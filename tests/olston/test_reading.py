@@ -136,7 +136,7 @@ def test_what_another_definition_made_is_told_by_the_pathways_of_that_one(tmp_pa
         "index": 1, "name": "b>mapped", "input": "b", "snapshots": [newest.stamp], "staleness_seconds": 0,
     }  # fmt: skip
     assert "of another definition, by the pathways of that one" in str(found)
-    arrive(swapped, "a")  # now the catalog knows the new definition, and no more than the digest of the old one
+    swapped._declare()  # now the catalog knows the new definition, and no more than the digest of the old one
     with pytest.raises(
         ol.StoreError, match=r"UNKNOWN_CONTENT.*out: what delivery 1 left, which another definition made, cannot"
     ):

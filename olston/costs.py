@@ -32,7 +32,7 @@ class CostOf:
     learned: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CostsOf(Shown):
     """Expected against actual cost of every variant that ran."""
 

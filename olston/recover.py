@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recovered(Shown):
     """What was found in a home: how many arrivals, blocks and deliveries by channel; and what was not used, and why."""
 

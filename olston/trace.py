@@ -44,7 +44,7 @@ class Traced:
     snapshots: tuple[tuple[Stamp, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TraceOf(Shown):
     """The snapshots that rows of a channel may come from; `more` rows than those shown match."""
 

@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 import olston as ol
 from olston.html import html
-from olston.report import Report
+from olston.report import Report, Shown
 
 
 def table() -> Table:
@@ -58,3 +58,11 @@ def test_a_workflow_is_its_picture_in_a_notebook() -> None:
     wf.output(wf.source("pages", "url string").filter("kept", "url > ''"))
     assert wf._repr_svg_().startswith("<svg ")
     assert ">kept</text>" in wf._repr_svg_()
+
+
+def test_no_answer_shows_its_insides_at_a_prompt() -> None:
+    import olston.engine  # noqa: F401  knows all answers
+
+    answers = [one for one in Shown.__subclasses__() if one.__module__.startswith("olston.")]
+    assert len(answers) > 6
+    assert [one for one in answers if one.__repr__ is not Shown.__repr__] == []

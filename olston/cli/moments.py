@@ -8,7 +8,7 @@ from olston.errors import OlstonError
 
 
 def parse_moment(given: str | None) -> datetime | int | None:
-    """A date and time of ISO 8601, in this machine's zone if it names none; or microseconds since the epoch."""
+    """A date and time of ISO 8601, UTC if it names no zone, as all times are shown; or microseconds since the epoch."""
     if given is None:
         return None
     if given.strip().isdigit():

@@ -72,7 +72,7 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
         when, earliest = moments([at]), moments([first.delivered_at])
         if first.number == 1:
             raise StoreError(
-                f"{output}: its consumer held nothing at {when}; the first delivery was at {earliest}.", code=NOTHING
+                f"{output}: its consumer holds nothing at {when}; the first delivery was at {earliest}.", code=NOTHING
             )
         raise StoreError(
             f"{output}: what its consumer held at {when} is not known any more, as it was let go or could not be "

@@ -107,6 +107,22 @@ def test_a_base_with_deletions_over_it_is_scanned_once_too(
         assert bag_of(made) == counted, variant
 
 
+@pytest.mark.parametrize("on", ["k", "g"])
+def test_rows_are_not_left_out_before_a_replacement_that_changes_what_they_are_met_by(
+    on: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`(1, a)` became `(1, b)`: a new row for `a` meets nothing, also where the replacement itself is not met."""
+    monkeypatch.setattr("olston.content.LITTLE", 0)
+    wf = ol.Workflow("w")
+    wf.source("right", "k int, g string", key="k")
+    lake = Lake(spark, tmp_path, wf)
+    base = lake.arrive("right", [(1, "a"), (2, "c")], 10, kind="base")
+    held = lake.apply(base, lake.arrive("right", [(1, "b", False)], 20, 10, "replace"))
+    keys = spark.createDataFrame([(1, "a")], "k int, g string")
+    met = lake.store.operand(spark, "right", BASE, held.content).met_by(keys, [on], small=True)
+    assert [tuple(row) for row in met.collect()] == ([(1, "b")] if on == "k" else [])
+
+
 def follows_a_delta(variant: Variant) -> bool:
     """Whether it makes a delta of one; those that compare two bases read both, and what is linked reads nothing."""
     kinds = [kind for reads in variant.signature.reads for kind in reads.kinds]

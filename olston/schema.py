@@ -68,6 +68,7 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
             rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
             if _asked(widget, lambda rows=rows, widget=widget: drifts(rows, aggregations(widget.columns, rows)), rows):
                 drifting.add(widget.name)
+                widget.refuse_impossible_policy(drifting)
         for operation in widget.operations(drifting):
             for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
                 found = nullable(rows.schema)

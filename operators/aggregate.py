@@ -83,7 +83,8 @@ class IncrementAggregate:
 class TouchedGroupsAggregate:
     """Aggregate anew the groups that a delta touches, and replace those.
 
-    B(T₁), Δ(T₁ ▷ T₂) → δ_replace(T₁ ▷ T₂). For min, max and user aggregates, which have no increments.
+    B(T₁), Δ(T₁ ▷ T₂) → δ_replace(T₁ ▷ T₂). For min, max and user aggregates, which have no increments. There is at
+    least one column to group by.
     """
 
     kind: Kind
@@ -107,14 +108,9 @@ class TouchedGroupsAggregate:
 
         base, delta = operands
         by = self.groups.by
-        keys = delta.rows.select(*map(col, by)).distinct() if by else delta.rows
-        touched = base.met_by(keys, by, delta.small) if by else base.rows
-        if delta.monotone:
-            new = bag.union(touched, delta.added())
-        elif by:
-            new = bag.plus(touched, delta.rows, label=delta.label)
-        else:  # all rows are touched; to scan them twice is cheaper than to shuffle them
-            new = bag.apply(touched, delta.rows, small=delta.small, label=delta.label)
-        made = self.groups.of(new).withColumn(DELETED, F.lit(False))
-        # of what is only added to, every group is left
-        return (bag.union(made, tombstones(keys, made)) if by and not delta.monotone else made,)
+        keys = delta.rows.select(*map(col, by)).distinct()
+        touched = base.met_by(keys, by, delta.small)
+        if delta.monotone:  # every group is left
+            return (self.groups.of(bag.union(touched, delta.added())).withColumn(DELETED, F.lit(False)),)
+        made = self.groups.of(bag.plus(touched, delta.rows, label=delta.label)).withColumn(DELETED, F.lit(False))
+        return (bag.union(made, tombstones(keys, made)),)

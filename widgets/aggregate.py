@@ -1,7 +1,7 @@
 """Aggregates by group, and distinct [3.1].
 
 count and sum travel as increments. avg, var and stddev keep counts and sums on an internal channel and
-map them. min, max and user aggregates recompute the groups touched.
+map them. min, max and user aggregates recompute the groups touched; of one global row that is everything.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ class Aggregate(Widget):
         groups = GroupsBy(self.by, self.columns, increments)
         if increments:
             return BatchAggregate(groups), IncrementAggregate(self._weak[0].kind, groups)
+        if not self.by:  # the one group is touched by every row, and made of all: that is batch
+            return (BatchAggregate(groups),)
         return BatchAggregate(groups), TouchedGroupsAggregate(self._weak[-1].kind, groups)
 
 

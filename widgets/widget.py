@@ -80,11 +80,11 @@ class Widget(ABC):
         `drifting` names the aggregates whose sums do not add up exactly, because of the types of their columns.
         """
 
-    def refuse_impossible_policy(self) -> None:
+    def refuse_impossible_policy(self, drifting: Collection[str] = ()) -> None:
         """`incremental_strict` needs an incremental variant in every operation."""
         if self.policy is not Policy.INCREMENTAL_STRICT:
             return
-        for operation in self.operations():
+        for operation in self.operations(drifting):
             if not any(o.signature.incremental for o in operation.operators):
                 raise WorkflowError(
                     f"{self.name}: policy incremental_strict, but {type(self).__name__.lower()} has no incremental "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import olston as ol
-from olston.errors import SchemaError
+from olston.errors import SchemaError, WorkflowError
 from olston.schema import Schemas, nullable, resolve
 from tests.lake import jobs
 
@@ -242,6 +242,13 @@ def test_the_error_of_a_function_is_kept_as_the_cause(spark: SparkSession) -> No
     with pytest.raises(SchemaError) as raised:
         resolve(spark, wf)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+def test_a_strict_sum_of_all_doubles_is_refused_once_the_types_are_known(spark: SparkSession) -> None:
+    wf = ol.Workflow("w")
+    wf.source("s", "v double").aggregate("out", by=[], x=ol.sum("v"), policy="incremental_strict")
+    with pytest.raises(WorkflowError, match=r"\[IMPOSSIBLE_POLICY\] out: .*could only recompute"):
+        resolve(spark, wf)
 
 
 @pytest.mark.parametrize("example", ["search_preprocessing", "crawl_selection", "feedback_prioritization"])

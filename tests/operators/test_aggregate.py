@@ -45,6 +45,13 @@ def test_min_max_and_user_aggregates_recompute_the_groups_touched(x: Aggregation
     assert variants(aggregated(x=x), "out") == TOUCHED
 
 
+@pytest.mark.parametrize("x", [ol.min("v"), ol.max("v"), ol.agg("percentile(v, 0.5)")])
+def test_of_one_global_row_every_row_is_touched_so_there_is_nothing_but_recomputing(x: Aggregation) -> None:
+    wf = ol.Workflow("w")
+    wf.source("s").aggregate("out", by=[], x=x)
+    assert variants(wf, "out") == {"batch": "B → B"}
+
+
 def test_one_column_without_increments_makes_all_of_them_recompute_the_groups_touched() -> None:
     assert variants(aggregated(n=ol.count(), x=ol.max("v"), y=ol.avg("v")), "out") == TOUCHED
 

@@ -64,6 +64,12 @@ def test_incremental_strict_is_refused_where_there_is_only_recomputing() -> None
         wf.batch("out", [wf.source("s")], lambda df: df, policy="incremental_strict")
 
 
+def test_the_least_of_all_rows_is_computed_from_all_rows_and_cannot_be_strict() -> None:
+    rows = ol.Workflow("w").source("s")
+    with pytest.raises(WorkflowError, match=r"\[IMPOSSIBLE_POLICY\] out: .*aggregate has no incremental variant"):
+        rows.aggregate("out", by=[], x=ol.min("v"), policy="incremental_strict")
+
+
 def test_an_unknown_policy_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="widget 'out'; did you mean 'full'"):
         ol.Workflow("w").source("s").filter("out", "x", policy="ful")

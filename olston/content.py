@@ -26,6 +26,12 @@ TOLD_APART = 8
 """Parts up to which an error says which of them deletes what is not there; each costs a sum of all rows counted."""
 COUNTED = 200_000
 """Rows that are read in the time that counting takes longer than reading, however few they are."""
+MANY = 200_000
+"""Rows from which on changes are taken to be too big to be sent around, so that what they change is shuffled."""
+OF_ALL = 8
+"""Increments with a row for so many, or fewer, below them are not looked up in them: all are added up as one."""
+SHUFFLED = 3
+"""Rows that are read in the time that one takes to be shuffled, to meet changes to it."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ class Content:
             lying = Content(self.anchor, (*lying.parts, *parts))
             found += PART * len(parts)
             if not all(p.monotone for p in parts):
-                found += _looking(lying.rows, lying.little)
+                found += _looking(lying.rows, sum(p.rows for p in parts), lying.little)
         return found
 
     @property
@@ -218,14 +224,23 @@ def runs(
         yield from ((kind, some) for some in (together[:added], together[added:]) if some)
 
 
+def concerns_all(changes: float, rows: float) -> bool:
+    """Whether increments to `rows` are so many that all are added up, rather than those looked up that change."""
+    return OF_ALL * changes > rows
+
+
 def laid_over(base: Block, delta: Block) -> float:
     """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
     if delta.kind == MONOTONE:
         return base.overlay + PART
     rows = base.rows + delta.rows
-    look = _looking(rows, rows <= LITTLE)
+    look = _looking(rows, delta.rows, rows <= LITTLE)
     return base.overlay + PART + (delta.rows if base.overlay >= look - delta.rows else look)
 
 
-def _looking(rows: float, little: bool) -> float:
-    return (COUNTED if little else LOOKED_UP) + rows
+def _looking(rows: float, changes: float, little: bool) -> float:
+    """What it takes to bring `changes`, which are among `rows`, to the others, in rows."""
+    if little:
+        return COUNTED + rows
+    shuffled = changes > MANY or concerns_all(changes, rows - changes)
+    return LOOKED_UP + (SHUFFLED * rows if shuffled else rows)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import table
 from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
-from olston.content import Anchor, Content, Part, runs, told_apart
+from olston.content import Anchor, Content, Part, concerns_all, runs, told_apart
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
 from olston.operators import bag
@@ -45,8 +45,6 @@ NOTED = 8
 """Files up to which the catalog remembers where the rows of a delta are; a wave is usually one."""
 NOTED_OF_BASE = 32
 """The same of an anchor; also how many files are read together: more of them Spark lists in a job."""
-MANY = 8
-"""Increments with a row for so many, or fewer, below them are not looked up in them: all are added up as one."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -199,7 +197,7 @@ class Store:
         """With weak parts on top, of which `keep` looks at the key alone; `lying` is all of it."""
         weak = self.weak(channel, kind)
         over, kept = Content(None, tuple(parts)), keep or (lambda rows: rows)
-        all_counted = lying.little or keep is not None or MANY * over.rows > lying.rows - over.rows
+        all_counted = lying.little or keep is not None or concerns_all(over.rows, lying.rows - over.rows)
         if isinstance(weak, Increment) and all_counted:
             pieces = bag.union(rows, kept(self._parts(session, channel, parts).drop(BLOCK)))
             return weak.added_up(pieces.coalesce(1) if lying.little else pieces, over.label)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from olston.block import BASE, MONOTONE, Block, Kind
-from olston.content import is_little
+from olston.content import MANY, is_little
 from olston.operators.estimate import Work
 from olston.provenance import Provenance
 from olston.scheduler.cost import CostModel, Rates
@@ -28,8 +28,6 @@ REWRITE_LITTLE = "rewrite little"
 
 CHANGING: tuple[Way, ...] = (MERGE, UPSERT, REWRITE)
 """How a delta with deletions can be brought to a table: what allows one of these also allows those after it."""
-MANY = 200_000
-"""Rows from which on a delta is taken to be too big to be sent around, so that the table is shuffled to change it."""
 AGAIN = 16
 """What the data allow is looked for at every so many deliveries although the last look found that it would not pay."""
 

@@ -158,7 +158,7 @@ def shuffling(laboratory: Laboratory) -> Iterator[None]:
 def either(random: Random) -> Iterator[None]:
     """Within, changes are looked up in what they lie on, or all is read as one, by one task or several."""
     many, little = random.choice([(0, 0), (10**9, 0), (0, 10**9)])
-    with mock.patch("olston.store.MANY", many), mock.patch("olston.content.LITTLE", little):
+    with mock.patch("olston.content.OF_ALL", many), mock.patch("olston.content.LITTLE", little):
         yield
 
 

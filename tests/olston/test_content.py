@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olston.block import DELTA, MONOTONE, Kind
-from olston.content import TOLD_APART, Anchor, Content, Part, runs, told_apart
+from olston.block import BASE, DELTA, MONOTONE, Block, Kind, weak
+from olston.content import MANY, SHUFFLED, TOLD_APART, Anchor, Content, Part, laid_over, runs, told_apart
+from olston.provenance import Provenance
 
 ANCHOR = Anchor("pages/anchors/a0", "a0", rows=10, bytes=100)
 
@@ -127,6 +129,24 @@ def test_errors_call_a_few_parts_by_their_names_and_many_by_the_first_and_the_la
     assert Content(ANCHOR).label == ""
     assert delta(*named[:3]).label == "delta 0; delta 1; delta 2"
     assert delta(*named).label == "one of those from delta 0 to delta 4"
+
+
+@pytest.mark.parametrize(("few", "many"), [(100_000, 125_001), (MANY, MANY + 1)])
+def test_changes_that_are_many_are_expected_to_shuffle_what_they_lie_on(few: int, many: int) -> None:
+    """Many of all, or too many to be sent around; whether they lie there already or are planned to."""
+    rows = 1_000_000 if few < MANY else 10 * MANY
+
+    def lying(changes: int) -> float:
+        overlaid = Part("t", "b", weak("increment(k)"), changes, 1, "b")
+        return Content(Anchor("t", "a", rows, 1), (overlaid,)).overlay
+
+    def planned(changes: int) -> float:
+        below = Block("c", BASE, Provenance.at(1), rows=rows)
+        over = Block("c", weak("increment(k)"), Provenance.at(2), Provenance.at(1), rows=changes)
+        return laid_over(below, over)
+
+    for overlay in (lying, planned):
+        assert rows < overlay(few) < 2 * rows < SHUFFLED * rows < overlay(many)
 
 
 @given(st.integers(0, 500))

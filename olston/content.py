@@ -135,6 +135,11 @@ class Content:
         return all(p.monotone for p in self.parts)
 
     @property
+    def plain(self) -> bool:
+        """Whether every part adds each of its rows once."""
+        return all(p.plain and p.monotone for p in self.parts)
+
+    @property
     def rows(self) -> int:
         """The rows written, which is more than there are where some were taken back."""
         return (self.anchor.rows if self.anchor else 0) + sum(p.rows for p in self.parts)
@@ -143,7 +148,7 @@ class Content:
     def counted(self) -> int | None:
         """How many rows there are, if that is known without reading them: nothing meets anything it may cancel."""
         pieces = len(self.parts) + (self.anchor is not None)
-        return self.rows if pieces <= 1 or all(p.plain and p.monotone for p in self.parts) else None
+        return self.rows if pieces <= 1 or self.plain else None
 
     @property
     def bytes(self) -> int:

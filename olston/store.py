@@ -91,7 +91,7 @@ class Store:
         known = MONOTONE if kind == DELTA and content.monotone else kind
         counted = kind == BASE and not content.monotone and not content.little
         among = partial(self._among, session, channel, content) if counted else None
-        return Operand(rows, known, content.bytes, content.label, among)
+        return Operand(rows, known, content.bytes, content.label, among, kind != BASE and content.plain)
 
     def pieces(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         """The rows of a base and of all that lies over it, which has the columns of the channel, side by side."""

@@ -26,7 +26,8 @@ class Operand:
 
     `size` is the recorded number of bytes, or the expected one while nothing is recorded; `label` is how
     errors call the block. `among` gives what a choice by some columns keeps of a base, where that takes less than
-    reading all of it: rows are left out before changes to the base are counted. It is `None` if it cannot.
+    reading all of it: rows are left out before changes to the base are counted. It is `None` if it cannot. `plain`:
+    it is known of a delta that it adds every row once.
     """
 
     rows: DataFrame
@@ -34,6 +35,7 @@ class Operand:
     size: float = inf
     label: str = ""
     among: Callable[[Sequence[str], Keep], DataFrame | None] | None = None
+    plain: bool = False
 
     @property
     def small(self) -> bool:
@@ -67,6 +69,8 @@ class Operand:
         """The rows that a strong delta adds, each as often as it does."""
         from olston.operators.bag import copies
 
+        if self.plain:
+            return self.rows.drop(WEIGHT)
         return copies(self.rows if self.monotone else self.rows.where(f"{WEIGHT} > 0"))
 
     def deleted(self) -> DataFrame:

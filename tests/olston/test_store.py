@@ -82,6 +82,18 @@ def test_a_delta_that_deletes_nothing_is_monotone_whatever_it_was_planned_as(lak
     assert (once.block.kind, once.content.parts[0].plain) == (MONOTONE, True)
 
 
+def test_only_rows_known_to_be_added_once_are_not_repeated_by_their_weights(lake: Lake) -> None:
+    once = lake.arrive("pages", [("x", 1), ("x", 1), ("y", 2)], 1002, 1001)
+    twice = lake.arrive("pages", [("x", 1, 2), ("y", 2, 1)], 1003, 1002, kind="delta")
+    taken_back = Content(None, tuple(p.inverse() for p in once.content.parts))
+    for content, plain in ((once.content, True), (twice.content, False), (once.content.then(twice.content), False)):
+        read = lake.store.operand(lake.session, "pages", MONOTONE, content)
+        assert read.plain == plain
+        times = sum(p.kind == MONOTONE for p in content.parts)
+        assert bag_of(read.added()) == Counter({("x", 1): 2 * times, ("y", 2): times})
+    assert not lake.store.operand(lake.session, "pages", DELTA, taken_back).plain
+
+
 def test_applying_a_delta_writes_nothing_and_reading_resolves_it(lake: Lake, base: Stored, changes: Stored) -> None:
     before = jobs(lake.session)
     applied = lake.apply(base, changes)

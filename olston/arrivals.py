@@ -21,6 +21,7 @@ from olston.catalog import Catalog
 from olston.catalog.records import ArrivalRecord, BlockRecord, RewriteRecord
 from olston.errors import CatalogError, StoreError
 from olston.failure import reason
+from olston.report import moment
 from olston.store import Store, folder
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def keep(store: Store, session: SparkSession, waves: Waves) -> None:
     except Exception as error:
         channels = ", ".join(a.channel for a in waves.arrivals)
         raise StoreError(
-            f"{channels}: the data has arrived, at {waves.stamp}, so do not offer it again; but {path} could not be "
-            f"written: {reason(error)} Until it is, by the next engine that opens this home, a lost catalog could not "
-            "be recovered in full.",
+            f"{channels}: the data has arrived, at {moment(waves.stamp)}, so do not offer it again; but {path} could "
+            f"not be written: {reason(error)} Until it is, by the next engine that opens this home, a lost catalog "
+            "could not be recovered in full.",
             code="ARRIVED_WITHOUT_FILE",
         ) from error
 

@@ -20,7 +20,7 @@ from olston.failure import failed, raise_if_full
 from olston.operators import bag
 from olston.operators.columns import View, see
 from olston.provenance import Provenance
-from olston.report import reached
+from olston.report import called, reached
 from olston.step import Stored
 from olston.store import Store, folder
 
@@ -79,7 +79,8 @@ class Feed:
         block, accepted = stored.block, self._store.workflow.outputs[self._output].accepts
         if not any(fits(block.kind, kind) for kind in accepted):
             raise StoreError(
-                f"{self._output}: {block} is none of what its feed accepts: {', '.join(sorted(accepted))}; convert it."
+                f"{self._output}: {called(block)} is none of what its feed accepts: "
+                f"{', '.join(sorted(accepted))}; convert it."
             )
         fed = Fed(number, stored, content, digest, **(said or {}))
         row = (

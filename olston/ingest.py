@@ -107,7 +107,7 @@ def _written(
 ) -> Arrived:
     channel = source.name
     metadata = {"channel": channel, "arrival": kind}
-    label = f"the {kind} of {channel}, attempt {attempt}"
+    label = f"the {kind} of {channel}, block {attempt}"
     if kind == "base":
         written, content = BASE, store.write_base(channel, rows, attempt, metadata)
     elif kind == "replace":

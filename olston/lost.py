@@ -20,6 +20,7 @@ from olston.content import Content
 from olston.errors import StoreError
 from olston.failure import reason
 from olston.operators.columns import BLOCK
+from olston.report import moment
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def missing_input(catalog: Catalog, store: Store, session: SparkSession) -> Stor
     lost = [(a, p) for a, content in arrived for p in places(content) if p in missing]
     if not lost:
         return None
-    shown = "; ".join(f"{a.channel} at {a.stamp}: {store.path(p.table)}, {p.attempt}" for a, p in lost[:3])
+    shown = "; ".join(f"{a.channel} at {moment(a.stamp)}: {store.path(p.table)}, {p.attempt}" for a, p in lost[:3])
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
     first = lost[0][0].channel
     return StoreError(

@@ -9,7 +9,7 @@ from olston.constraints import Staleness
 from olston.declared import Change
 from olston.duration import show_duration, show_measured
 from olston.provenance import Provenance, Stamp
-from olston.report import Shown, moments, reached, steps
+from olston.report import Shown, called, moments, reached, steps
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Alternative, Due, Evidence
 from olston.scheduler.plan import Invocation
@@ -170,7 +170,7 @@ def _steps(plan: PlanOf) -> Table:
 def _made(step: Invocation) -> str:
     if step.is_delivery:
         return f"delivers {reached(step.operands[-1])}"
-    return ", ".join(f"{b.channel} {reached(b)}" for b in step.results)
+    return ", ".join(called(b) for b in step.results)
 
 
 def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:

@@ -19,7 +19,7 @@ from olston.content import Content
 from olston.errors import OlstonError, StoreError
 from olston.fuse import source_of
 from olston.provenance import Stamp
-from olston.report import ProvenanceOf, moments
+from olston.report import ProvenanceOf, called, moments
 from olston.scheduler.decide import decide
 from olston.scheduler.network import Network, Output
 from olston.scheduler.plan import Invocation
@@ -156,8 +156,8 @@ def led_to(
     if made.source in bases and not made.obscure:
         return Stored(Block(channel, BASE, made.target), bases[made.source].content.then(given))
     raise StoreError(
-        f"{made}: is a delta, and the base that it led to was not kept; place {channel!r} with keep=True, or read what "
-        "it is now.",
+        f"{called(made)}: is a delta, and the base that it led to was not kept; place {channel!r} with keep=True, or "
+        "read what it is now.",
         code=NOTHING,
     )
 

@@ -24,7 +24,7 @@ from olston.content import Content
 from olston.errors import CatalogError
 from olston.faults import point
 from olston.lost import gone, places
-from olston.report import Shown
+from olston.report import Shown, moment
 from olston.scheduler.network import Network
 from olston.store import Store
 from olston.survey import Survey
@@ -152,5 +152,5 @@ def _leave_out_lost(survey: Survey, session: SparkSession, arrived: list[BlockRe
     for record, content in zip(arrived, contents, strict=True):
         for place in missing.intersection(places(content)):
             record.live = False
-            where = f"{survey.store.path(place.table)}, {place.attempt}"
-            survey.ignored.append((f"{record.channel} at {record.target[0][0][0]} ({where})", "its files are gone"))
+            where, at = f"{survey.store.path(place.table)}, {place.attempt}", moment(record.target[0][0][0])
+            survey.ignored.append((f"{record.channel} at {at} ({where})", "its files are gone"))

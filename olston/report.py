@@ -152,6 +152,11 @@ def reached(block: Block) -> str:
     return f"{block.kind} to {newest}" if block.source is not None else f"{block.kind} at {newest}"
 
 
+def called(block: Block) -> str:
+    """How people are told of a block: its channel, and what it reaches."""
+    return f"{block.channel} {reached(block)}"
+
+
 @dataclass(frozen=True)
 class BoundOf:
     """A bound of an output, how far the content is from it, and when it would break if nothing arrived.

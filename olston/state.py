@@ -14,6 +14,7 @@ from olston.catalog.records import ArrivalRecord, BlockRecord, DeliveryRecord, W
 from olston.content import Content
 from olston.errors import StoreError, TimelineError
 from olston.provenance import Provenance, Stamp
+from olston.report import called, moments
 from olston.scheduler.delivery import first_content
 from olston.scheduler.network import Network
 from olston.scheduler.problem import Problem
@@ -75,7 +76,7 @@ class State:
     def _chained(self, block: Block) -> Stored:
         run = self._run(block)
         if not run:
-            raise StoreError(f"{block}: is not there, and no deltas lead to it; refresh in full.")
+            raise StoreError(f"{called(block)}: is not there, and no deltas lead to it; refresh in full.")
         content = Content()
         for part in run:
             content = content.then(self.stored[part.key].content)
@@ -208,7 +209,7 @@ def snapshot(db: Session, state: State, source: str, stamp: Stamp) -> Stored:
     for arrival in db.exec(known.order_by("stamp")):
         found = db.get(BlockRecord, arrival.block)
         if found is None:
-            raise StoreError(f"{source}: what arrived at {arrival.stamp} is not known any more.")
+            raise StoreError(f"{source}: what arrived at {moments([arrival.stamp])} is not known any more.")
         given = Content.from_dict(found.content)
         content, rows = (given, found.rows) if found.kind == BASE else (content.then(given), rows + found.rows)
     return Stored(Block(source, BASE, Provenance.at(stamp), rows=rows), content)

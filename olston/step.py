@@ -18,7 +18,7 @@ from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Str
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
 from olston.operators.weak import Increment, WeakDelta
-from olston.report import reached
+from olston.report import called
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def operand(store: Store, session: SparkSession, source: Stored | Inline, view: 
     else:
         position = [b.channel for b in source.step.results].index(block.channel)
         made = store.shaped(block.channel, block.kind, rows(store, session, source.step)[position])
-        found = Operand(made, block.kind, size(source), f"{block}, made by {source.step.name}")
+        found = Operand(made, block.kind, size(source), labelled(block, source.step.name))
     return found.seen(view)
 
 
@@ -138,7 +138,7 @@ def given(store: Store, session: SparkSession, source: Stored | Inline) -> Opera
     except Exception as error:
         if isinstance(source, Inline):
             raise failure(source.step, error) from error
-        raise failed(f"{source.block.channel} {reached(source.block)}: could not be read", error) from error
+        raise failed(f"{called(source.block)}: could not be read", error) from error
 
 
 def size(source: Stored | Inline) -> float:
@@ -153,9 +153,7 @@ def size(source: Stored | Inline) -> float:
 def failure(step: Step, error: Exception) -> OlstonError:
     """What to tell of a step that failed on Spark: with all that is done in its job, and the blocks that this reads."""
     parts = within(step).values()
-    read = dict.fromkeys(
-        f"{o.block.channel} {reached(o.block)}" for p in parts for o in p.operands if isinstance(o, Stored)
-    )
+    read = dict.fromkeys(called(o.block) for p in parts for o in p.operands if isinstance(o, Stored))
     return failed(f"{' + '.join(p.name for p in parts)}: failed reading {', '.join(read)}", error)
 
 
@@ -196,7 +194,7 @@ def describe(block: Block, name: str, producer: str) -> Mapping[str, Any]:
 
 def labelled(block: Block, producer: str) -> str:
     """How errors call what was written of a block."""
-    return f"{block}, made by {producer}"
+    return f"{called(block)}, made by {producer}"
 
 
 def _kind(planned: Kind, content: Content) -> Kind:

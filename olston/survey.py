@@ -19,6 +19,7 @@ from olston.errors import OlstonError
 from olston.held import fits
 from olston.lost import Place, gone, places
 from olston.provenance import Provenance
+from olston.report import called
 from olston.scheduler.network import Network
 from olston.state import pack
 from olston.step import labelled
@@ -87,10 +88,10 @@ class Survey:
         self.newest = max(self.newest, *(int(s) for p in (source, target) if p is not None for e in p for s in e), 0)
         planned = Block(channel, said["kind"], target, source, commit.rows, said["relaxed"], said["block"])
         if said.get("digest") != self.store.digests[channel]:
-            self.ignored.append((str(planned), "it was made by another definition"))
+            self.ignored.append((called(planned), "it was made by another definition"))
             return None
         if not all(fits(p, self.timelines, inputs) for p in (source, target) if p is not None):
-            self.ignored.append((str(planned), "it reflects a snapshot that is not known to have arrived"))
+            self.ignored.append((called(planned), "it reflects a snapshot that is not known to have arrived"))
             return None
         if planned.kind == BASE:
             return planned, anchored(name, said["attempt"], commit)
@@ -100,7 +101,8 @@ class Survey:
 
     def _is_there(self, block: Block, content: Content, missing: set[Place]) -> bool:
         lost = [p for p in places(content) if p in missing]
-        self.ignored += [(f"{block} ({self.store.path(p.table)}, {p.attempt})", "its files are gone") for p in lost]
+        for p in lost:
+            self.ignored.append((f"{called(block)} ({self.store.path(p.table)}, {p.attempt})", "its files are gone"))
         return not lost
 
     def _record(self, block: Block, content: Content, said: Mapping[str, Any], clock: int) -> BlockRecord:

@@ -67,7 +67,7 @@ class Lake:
         for i, (attempt, delta) in enumerate(zip(attempts, deltas, strict=True)):
             weights = set(delta.values())
             kind = DELTA if min(weights, default=1) < 0 else MONOTONE
-            label = f"{channel}: {kind}(⟨{{{i}}}⟩ ▷ ⟨{{{i + 1}}}⟩), made by step{i + 1}.incremental"
+            label = f"{channel} {kind} to {i + 1}, made by step{i + 1}.incremental"
             part = Part(where, attempt, kind, len(delta), 1000, label, weights <= {1})
             block = Block(channel, kind, Provenance.at(i + 1), Provenance.at(i), len(delta), True, attempt)
             made.append(Stored(block, Content(None, (part,))))

@@ -223,7 +223,7 @@ def test_a_split_of_which_one_output_fails_makes_none(lake: Lake, everything: Ev
 
 def test_deleting_what_is_not_there_is_an_error_of_the_step_that_reads_it(lake: Lake, everything: Everything) -> None:
     frame = lake.frame("pages", [("b", 2, -2)], "_weight bigint")
-    label = "pages: Δ(⟨{1}⟩ ▷ ⟨{2}⟩), made by somewhere.incremental"
+    label = "pages Δ to 2, made by somewhere.incremental"
     _, wrong = lake.store.write_delta("pages", DELTA, frame, new_attempt(), {}, label)
     base = Stored(Block("pages", BASE, T(2)), everything.base.content.then(wrong))
     with pytest.raises(BlockError) as raised:

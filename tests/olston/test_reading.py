@@ -100,7 +100,7 @@ def test_a_delta_leads_to_what_was_held_with_it_or_to_a_base_or_to_an_error_that
         assert leads("mapped", "base") == blocks[0]
         assert leads("mapped", "near").block == Block("mapped", BASE, two)
         assert leads("mapped", "near").content == blocks[0].content.then(blocks[1].content)
-        with pytest.raises(ol.StoreError, match=r"NOTHING_HELD.*mapped: Δ.*is a delta, and the base .* keep=True"):
+        with pytest.raises(ol.StoreError, match=r"NOTHING_HELD.*mapped Δ.* is a delta, and the base .* keep=True"):
             leads("mapped", "far")
         with pytest.raises(ol.StoreError, match="counts: has no block 'far'"):
             leads("counts", "far")

@@ -17,7 +17,7 @@ from olston.content import Content
 from olston.errors import BlockError, SchemaError, StepError
 from olston.operators.map import BatchMap
 from olston.provenance import Provenance
-from olston.step import Inline, Step, Stored, failure, given, run
+from olston.step import Inline, Step, Stored, failure, given, labelled, run
 from tests.derivation import sets
 from tests.lake import Lake, bag, bag_of, jobs
 
@@ -179,6 +179,11 @@ def increment_of(lake: Lake, at: int, *rows: Any) -> Stored:
     return lake.run("counts.increment", [delta], T(at), T(at - 1))
 
 
+def test_errors_tell_when_a_block_is_of_by_date_and_time() -> None:
+    block = Block("pages", DELTA, T(1_772_000_000_000_000), T(0))
+    assert labelled(block, "doubled.incremental") == "pages Δ to 2026-02-25 06:13:20, made by doubled.incremental"
+
+
 def test_increments_that_lie_over_a_base_are_added_up_only_where_the_next_one_changes_it(lake: Lake) -> None:
     first = increment_of(lake, 1, ("1", "a", 1, 1), ("2", "b", 1, 1), ("3", None, None, 1), ("4", "e", 1, 1))
     waves = [
@@ -204,7 +209,7 @@ def test_increments_that_lie_over_a_base_are_added_up_only_where_the_next_one_ch
 def test_an_increment_that_takes_too_much_is_named_also_if_a_later_one_gives_it_back(lake: Lake) -> None:
     base = lake.apply(lake.nothing("counts"), increment_of(lake, 1, ("1", "a", 1, 1)))
     too_much, back = increment_of(lake, 2, ("1", "a", 1, -2)), increment_of(lake, 3, ("1", "a", 1, 2))
-    with pytest.raises(BlockError, match=r"▷ ⟨\{2\}⟩\), made by counts.increment takes more rows"):
+    with pytest.raises(BlockError, match=r"counts δ_\S+ to 2, made by counts.increment takes more rows"):
         lake.run(f"counts.c.{back.block.kind}Δ", [lake.apply(base, too_much), back], T(3), T(2))
 
 

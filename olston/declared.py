@@ -12,6 +12,7 @@ from olston import identity
 from olston.catalog.records import ArrivalRecord, BlockRecord, ChannelRecord, WorkflowRecord
 from olston.definition import definitions, digests, own
 from olston.errors import WorkflowError
+from olston.formerly import remember
 
 if TYPE_CHECKING:
     from olston.workflow import Workflow
@@ -105,6 +106,7 @@ def _define(db: Session, workflow: Workflow, wanted: Mapping[str, str]) -> None:
     db.add(known)
     alone, said = own(workflow), definitions(workflow)
     for name, digest in wanted.items():
+        remember(db, workflow.name, workflow.channels[name], digest)
         record = db.get(ChannelRecord, (workflow.name, name))
         if record is None:
             made = ChannelRecord(workflow=workflow.name, name=name, digest=digest, own=alone[name])

@@ -371,7 +371,7 @@ class Engine:
         """Every output with its freshness and consistency against each bound; needs no Spark."""
         self._recognise()
         with self._catalog.look() as db:
-            found = status(db, self._planning.load(db), self.workflow, self.now)
+            found = status(db, self._planning.load(db), self.workflow, self._digests, self.now)
             return replace(found, standing=standing(db, self.workflow.name))
 
     def history(self, limit: int = 20) -> HistoryOf:

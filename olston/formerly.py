@@ -1,32 +1,27 @@
-"""Pathways as they were: what was made by a definition is told by its pathways, not by those of another.
-
-The catalog knows the definition that something was last done by. Of older ones it knows no more than the digests.
-"""
+"""Pathways as they were: what was made by a definition is told by its pathways, not by those of another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sqlmodel import Session, select
+from sqlmodel import Session
 
-from olston.catalog.records import ChannelRecord
-from olston.pathway import Pathway, pathways_of
+from olston.catalog.records import PathwaysRecord
+from olston.pathway import Pathway
+
+if TYPE_CHECKING:
+    from olston.channel import Channel
+
+
+def remember(db: Session, workflow: str, channel: Channel, digest: str) -> None:
+    """Let the catalog know the pathways that `channel` has by the definition of that digest."""
+    if db.get(PathwaysRecord, (workflow, channel.name, digest)) is None:
+        said = [[p.index, p.name, p.input, list(p.through)] for p in channel.pathways]
+        db.add(PathwaysRecord(workflow=workflow, channel=channel.name, digest=digest, pathways=said))
 
 
 def pathways(db: Session, workflow: str, channel: str, digest: str) -> tuple[Pathway, ...]:
     """The pathways that `channel` had by the definition of that digest; none if the catalog does not know it."""
-    known = {r.name: r for r in db.exec(select(ChannelRecord).where(ChannelRecord.workflow == workflow))}
-    if channel not in known or known[channel].digest != digest:
-        return ()
-    return _pathways({name: r.definition for name, r in known.items() if r.definition is not None}, channel)
-
-
-def _pathways(definitions: Mapping[str, Mapping[str, Any]], channel: str) -> tuple[Pathway, ...]:
-    said = definitions.get(channel)
-    if said is None:
-        return ()
-    if said["is"] == "source":
-        return (Pathway(0, channel, channel, ()),)
-    parents = [(name, _pathways(definitions, name)) for name in said["inputs"]]
-    return pathways_of(channel, parents) if all(ways for _, ways in parents) else ()
+    known = db.get(PathwaysRecord, (workflow, channel, digest))
+    said = [] if known is None else known.pathways
+    return tuple(Pathway(index, name, source, tuple(through)) for index, name, source, through in said)

@@ -180,13 +180,15 @@ class OutputOf:
     bounds: tuple[BoundOf, ...]
     failed: str | None = None
     outdated: bool = False
-    """Whether it holds what another definition made; then `held` is none."""
+    """Whether it holds what another definition made: `held` is of that one, or none if that cannot be told any more."""
 
     @property
     def state(self) -> str:
         """How it stands, in a word or two."""
+        if self.outdated:
+            return "of another definition"
         if self.held is None:
-            return "of another definition" if self.outdated else "holds nothing"
+            return "holds nothing"
         return "due" if self.due else "kept"
 
 
@@ -203,8 +205,10 @@ class StatusOf(Shown):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """The outputs that break a bound now, or hold nothing."""
-        return tuple(o.output for o in self.outputs if o.held is None or any(b.left_seconds < 0 for b in o.bounds))
+        """The outputs that break a bound now, or hold nothing that their definition made."""
+        return tuple(
+            o.output for o in self.outputs if o.held is None or o.outdated or any(b.left_seconds < 0 for b in o.bounds)
+        )
 
     @property
     def next_deadline(self) -> tuple[str, Stamp] | None:
@@ -248,11 +252,12 @@ class StatusOf(Shown):
         for heading in ("output", "", "bound", "is", "left", "breaks at"):
             table.add_column(heading, overflow="fold")
         for o in self.outputs:
-            for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None else "no bound", 0.0),)):
+            for i, b in enumerate(o.bounds or (BoundOf("" if o.held is None or o.outdated else "no bound", 0.0),)):
                 spans = [_span(s) for s in (b.measured_seconds, b.left_seconds)] if o.bounds else ["", ""]
                 when = moment(b.breaks_at) if b.breaks_at is not None else ""
                 table.add_row("" if i else o.output, "" if i else o.state, b.bound, *spans, when)
-        return Group(table, *map(Text, (*self._busy(), *self.warnings)))
+        former = [o.held for o in self.outputs if o.outdated and o.held is not None]
+        return Group(table, *former, *map(Text, (*self._busy(), *self.warnings)))
 
     def _busy(self) -> Iterator[str]:
         """What is going on, as lines below the outputs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import func
@@ -10,27 +10,35 @@ from sqlmodel import Session, col, select
 
 from olston.catalog.records import PlanRecord, SetbackRecord, StepRecord, WorkflowRecord
 from olston.constraints import Staleness
+from olston.errors import StoreError
 from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
+from olston.reading import reflected
 from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf
 from olston.scheduler.explain import slack
 from olston.scheduler.problem import Problem
 from olston.standing import tried
 from olston.state import State
+from olston.timeline import History
 
 if TYPE_CHECKING:
+    from olston.channel import Channel
     from olston.workflow import Workflow
 
 
-def status(db: Session, state: State, workflow: Workflow, clock: Stamp) -> StatusOf:
+def status(db: Session, state: State, workflow: Workflow, digests: Mapping[str, str], clock: Stamp) -> StatusOf:
     """The status of every output at the present moment."""
     problem = state.problem(state.now(clock))
     due = set(problem.due())
     known = db.get(WorkflowRecord, workflow.name)
-    outputs = tuple(
-        _output(db, problem, workflow, name, name in due, name in state.outdated) for name in workflow.outputs
-    )
-    return StatusOf(workflow.name, outputs, known is not None and known.paused, tuple(_warnings(db, workflow)))
+    outputs = []
+    for name in workflow.outputs:
+        outdated = name in state.outdated
+        held = _held(db, state, workflow.channels[name], digests[name], clock)
+        bounds = () if held is None or outdated else tuple(_bounds(problem, name, held.content))
+        setback = db.get(SetbackRecord, (workflow.name, name)) if name in due else None
+        outputs.append(OutputOf(name, name in due, held, bounds, setback.error if setback else None, outdated))
+    return StatusOf(workflow.name, tuple(outputs), known is not None and known.paused, tuple(_warnings(db, workflow)))
 
 
 def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
@@ -43,12 +51,17 @@ def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
             yield error
 
 
-def _output(db: Session, problem: Problem, workflow: Workflow, name: str, due: bool, outdated: bool) -> OutputOf:
-    content = problem.holds[name]
-    held = None if content is None else ProvenanceOf(name, content, workflow.channels[name].pathways, problem.history)
-    bounds = () if content is None else tuple(_bounds(problem, name, content))
-    setback = db.get(SetbackRecord, (workflow.name, name)) if due else None
-    return OutputOf(name, due, held, bounds, None if setback is None else setback.error, outdated)
+def _held(db: Session, state: State, channel: Channel, digest: str, clock: Stamp) -> ProvenanceOf | None:
+    """What the consumer of an output has; none if it has nothing, or that cannot be told any more."""
+    content = state.holds[channel.name]
+    if content is not None:
+        return ProvenanceOf(channel.name, content, channel.pathways, History(state.timelines, state.now(clock)))
+    if channel.name not in state.outdated:
+        return None
+    try:
+        return reflected(db, state, channel, digest, state.deliveries[channel.name], clock)
+    except StoreError:
+        return None
 
 
 def _bounds(problem: Problem, output: str, content: Provenance) -> Iterator[BoundOf]:

@@ -50,6 +50,17 @@ class ChannelRecord(SQLModel, table=True):
     drifting: bool = False
 
 
+class PathwaysRecord(SQLModel, table=True):
+    """The pathways that a channel has, or had, by the definition of that digest: what it made is told by them."""
+
+    __tablename__ = "pathways"
+
+    workflow: str = Field(primary_key=True)
+    channel: str = Field(primary_key=True)
+    digest: str = Field(primary_key=True)
+    pathways: list[Any] = _json()
+
+
 class ArrivalRecord(SQLModel, table=True):
     """A snapshot of a source; `offered_at` is when the data was offered, by the clock.
 

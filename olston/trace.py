@@ -20,7 +20,7 @@ from olston.catalog.records import BlockRecord, DeliveryRecord, StepRecord
 from olston.errors import SchemaError
 from olston.failure import reason
 from olston.provenance import Entry, Provenance, Stamp
-from olston.report import OUTDATED, ProvenanceOf, Shown, moment, moments
+from olston.report import OUTDATED, ProvenanceOf, Shown, add_names, moment, moments
 from olston.state import State, unpack
 
 if TYPE_CHECKING:
@@ -74,10 +74,11 @@ class TraceOf(Shown):
             since = "" if traced.since is None else f", there since {moment(traced.since)}"
             parts.append(Text(", ".join(f"{k}={v}" for k, v in traced.row.items()) + since))
             table = Table(box=None, pad_edge=False, padding=(0, 1))
-            for heading in ("", "pathway", "may come from"):
-                table.add_column(heading)
+            table.add_column("")
+            add_names(table, "pathway", [p.name for p in self.whole.pathways])
+            table.add_column("may come from", overflow="fold")
             for p, snapshots in zip(self.whole.pathways, traced.snapshots, strict=True):
-                table.add_row(str(p.index), p.name, moments(snapshots))
+                table.add_row(str(p.index), Text(p.name), moments(snapshots))
             parts.append(table)
         outdated = [Text(OUTDATED)] if self.whole.outdated else []
         return Group(*parts, *(["and more rows"] if self.more else []), *outdated)

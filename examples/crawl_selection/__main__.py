@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 import olston as ol
+from olston.cli import show
 from olston.examples.crawl_selection.crawl import START, Crawl, Sample
 from olston.examples.crawl_selection.fetcher import Manners
 from olston.examples.crawl_selection.plot import plot
@@ -23,6 +22,7 @@ from olston.examples.crawl_selection.workflow import declare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from rich.console import Console
 
 SPARK = {
     "spark.master": "local[2]",
@@ -58,7 +58,7 @@ def main(
     given: Sequence[str] | None = None, console: Console | None = None, spark: SparkSession | None = None
 ) -> list[Sample]:
     """Crawls, and prints what came of it."""
-    asked, out, clock = arguments(given), console or Console(), ol.ManualClock(START)
+    asked, out, clock = arguments(given), console or show.console, ol.ManualClock(START)
     site: Site = Folder(asked.site) if asked.site else Web(asked.seed, asked.pages, START, 24 * asked.days)
     seed = "/index.html" if "/index.html" in site.pages(START) else min(site.pages(START), key=lambda p: (len(p), p))
     with ExitStack() as stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,26 @@ class PlanOf(Shown):
         parts += [f"is not the newest of {' and '.join(names)}"] if names else []
         return " and ".join(parts)
 
+    def reflected(self, output: str, content: Provenance) -> dict[str, Any]:
+        """The snapshots that `output` reflects if it holds `content`, and what its declared bounds have left."""
+        history, pathways = self.problem.history, self.workflow.channels[output].pathways
+        inputs = [p.input for p in pathways]
+        stale = {b.pathway: b.bound for b in self.workflow.staleness if b.channel == output}
+        told = []
+        for p in pathways:
+            bound, end = stale.get(p.index), history.entry_end(content, inputs, p.index)
+            limits = _seconds(bound, None if bound is None or end is None else end + bound - history.now)
+            told.append({"index": p.index, "name": p.name, "snapshots": sorted(content[p.index]), **limits})
+        apart = history.inconsistency(content, inputs)
+        bound = next((b.bound for b in self.workflow.inconsistency if b.channel == output), None)
+        return {
+            "output": output,
+            "pathways": told,
+            "consistent": history.consistent(content, inputs),
+            "inconsistency_seconds": apart / 1e6,
+            **_seconds(bound, None if bound is None else bound - apart),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         reason = self.decision.infeasible
         return {
@@ -93,10 +113,14 @@ class PlanOf(Shown):
             ],
             "due": list(self.due),
             "steps": [
-                {"step": name, "cost": s.cost, "operands": [*map(str, s.operands)], "results": [*map(str, s.results)]}
+                {
+                    "step": name, "cost": s.cost, "rows": _rows(s),
+                    "operands": [*map(str, s.operands)], "results": [*map(str, s.results)],
+                }
                 for name, s in zip(self.steps, self.decision.steps, strict=True)
             ],
             "cost": self.cost,
+            "reflects": [self.reflected(output, content) for output, content in self.decision.holds_after.items()],
             "feasible": self.decision.feasible,
             "why": None if reason is None else reason.reason,
             "paused": self.paused,
@@ -108,6 +132,7 @@ class PlanOf(Shown):
         if self.evidence is None:
             return None
         found = self.evidence.to_json()
+        del found["slack"]  # by the bounds of the problem, which are tighter where an output is asked for
         for told, other in zip(found["alternatives"], self.evidence.alternatives, strict=True):
             told["reason"] = self.why_not(other)
         return found
@@ -137,7 +162,7 @@ def _tree(plan: PlanOf) -> Tree:
     if plan.steps:
         tree.add("steps").add(_steps(plan))
     for output, content in plan.decision.holds_after.items():
-        tree.add(Text(f"{output} reflects then")).add(_reflected(plan, output, content))
+        tree.add(Text(f"{output} reflects then")).add(_reflected(plan.reflected(output, content)))
     if evidence is not None and evidence.alternatives:
         rejected = tree.add("rejected")
         for other in evidence.alternatives:
@@ -146,6 +171,13 @@ def _tree(plan: PlanOf) -> Tree:
             leads = f", to {', '.join(map(moments, map(sorted, other.content)))}" if same else ""
             rejected.add(Text(f"{of}{other.cost:.2g} s, {plan.why_not(other)}: {' → '.join(other.steps)}{leads}"))
     return tree
+
+
+def _seconds(bound: Stamp | None, left: Stamp | None) -> dict[str, float | None]:
+    """A bound and what is left of it, in seconds; none if there is no bound, or nothing that it bounds."""
+    if bound is None or left is None:
+        return {"bound_seconds": None, "left_seconds": None}
+    return {"bound_seconds": bound / 1e6, "left_seconds": left / 1e6}
 
 
 def _title(plan: PlanOf) -> str:
@@ -165,9 +197,12 @@ def _steps(plan: PlanOf) -> Table:
         plan.steps, ("#", "right"), ("step", "left"), ("makes", "left"), ("rows", "right"), ("seconds", "right")
     )
     for number, (name, step) in enumerate(zip(plan.steps, plan.decision.steps, strict=True), 1):
-        rows = step.operands[-1].rows if step.is_delivery else sum(b.rows for b in step.results)
-        table.add_row(str(number), Text(name), Text(_made(step)), f"{rows:,.0f}", f"{step.cost:.2g}")
+        table.add_row(str(number), Text(name), Text(_made(step)), f"{_rows(step):,.0f}", f"{step.cost:.2g}")
     return table
+
+
+def _rows(step: Invocation) -> float:
+    return step.operands[-1].rows if step.is_delivery else sum(b.rows for b in step.results)
 
 
 def _made(step: Invocation) -> str:
@@ -176,27 +211,24 @@ def _made(step: Invocation) -> str:
     return ", ".join(called(b) for b in step.results)
 
 
-def _reflected(plan: PlanOf, output: str, content: Provenance) -> Table:
+def _reflected(told: Mapping[str, Any]) -> Table:
     """The snapshots held then, and what the bounds that were declared have left."""
     from rich.text import Text
 
-    workflow = plan.workflow
-    history, pathways = plan.problem.history, workflow.channels[output].pathways
-    inputs = [p.input for p in pathways]
-    stale = {b.pathway: b.bound for b in workflow.staleness if b.channel == output}
-    names = [p.name for p in pathways]
-    table = _table(names, ("", "right"), ("pathway", ""), ("snapshots", "left"), ("bound", "left"), ("left", "right"))
-    for p in pathways:
-        limits, end = ("", ""), history.entry_end(content, inputs, p.index)
-        if p.index in stale and end is not None:
-            limits = (show_duration(stale[p.index]), show_measured(end + stale[p.index] - history.now))
-        table.add_row(str(p.index), Text(p.name), moments(sorted(content[p.index])), *limits)
-    apart = history.inconsistency(content, inputs)
-    held = "consistent" if history.consistent(content, inputs) else f"{show_duration(apart)} apart"
-    bound = next((b.bound for b in workflow.inconsistency if b.channel == output), None)
-    limits = ("", "") if bound is None else (show_duration(bound), show_duration(bound - apart))
-    table.add_row("", "all", held, *limits)
+    columns = ("", "right"), ("pathway", "left"), ("snapshots", "left"), ("bound", "left"), ("left", "right")
+    table = _table([p["name"] for p in told["pathways"]], *columns)
+    for p in told["pathways"]:
+        table.add_row(str(p["index"]), Text(p["name"]), moments(p["snapshots"]), *_limits(p))
+    apart = show_duration(round(told["inconsistency_seconds"] * 1e6))
+    table.add_row("", "all", "consistent" if told["consistent"] else f"{apart} apart", *_limits(told))
     return table
+
+
+def _limits(told: Mapping[str, Any]) -> tuple[str, str]:
+    """A bound and what is left of it, if there is one."""
+    if told["bound_seconds"] is None:
+        return "", ""
+    return show_duration(round(told["bound_seconds"] * 1e6)), show_measured(round(told["left_seconds"] * 1e6))
 
 
 def _table(names: Iterable[str], *columns: tuple[str, str]) -> Table:

@@ -70,8 +70,7 @@ def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Pa
         return
     for one in plans:
         console.print(one)
-    if not any(one.due for one in plans):
-        show_followed(workflow)
+    show_followed(workflow)
     if dump is not None:
         console.print(f"written to {dump}", markup=False)
 

@@ -221,6 +221,28 @@ def test_a_changed_definition_comes_first(stage: Stage) -> None:
     assert "of another definition" in stage.run("status").out
 
 
+def test_what_is_held_then_is_told_as_data_with_what_the_declared_bounds_have_left(stage: Stage) -> None:
+    """Also of an output that holds nothing, which is planned for as if it were to be the newest."""
+    for wave in ((), ("orders", "customers")):
+        with stage.engine() as engine:
+            blocks = arrive(engine, *wave) if wave else []
+        found = stage.json("plan", "--select", "totals")
+        (totals,) = found["reflects"]
+        stamps = [b.stamp for b in blocks] or [0, 0]
+        assert totals == {
+            "output": "totals", "consistent": True, "inconsistency_seconds": 0,
+            "bound_seconds": 7 * 86_400, "left_seconds": 7 * 86_400,
+            "pathways": [
+                {"index": 0, "name": "orders>paid>located", "snapshots": [stamps[0]],
+                 "bound_seconds": 0, "left_seconds": 0},
+                {"index": 1, "name": "customers>located", "snapshots": [stamps[1]],
+                 "bound_seconds": 86_400, "left_seconds": 86_400},
+            ],
+        }  # fmt: skip
+        assert all(step["rows"] >= 0 for step in found["steps"])
+        assert set(found["evidence"]) == {"due", "alternatives"}
+
+
 def test_named_outputs_are_planned_as_run_would(stage: Stage) -> None:
     stage.fill(("orders", "customers"))
     found = stage.json("plan", "--select", "totals, located", "--full-refresh", "located")

@@ -121,5 +121,8 @@ def test_what_is_new_at_followed_sources_is_said_to_arrive_later(stage: Stage) -
     said = "what is new at orders arrives with run or serve\n"
     assert stage.run("status").out.endswith(said)
     assert stage.run("plan").out == f"nothing is due\n{said}"
+    with stage.engine() as engine:
+        arrive(engine, "orders")
+    assert stage.run("plan").out.endswith(said), "also if something is due: this is not all that run would do"
     for verb in ("status", "plan"):
         assert stage.json(verb)

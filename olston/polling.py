@@ -75,6 +75,12 @@ def columns(
     return found
 
 
+def columns_now(session: SparkSession, workflow: Workflow) -> dict[str, StructType]:
+    """The columns of the followed sources that were declared without any: as they are now, whatever is remembered."""
+    undeclared = [name for name in workflow.follows if workflow.channels[name].schema is None]
+    return {name: _columns(session, name, workflow.follows[name]) for name in undeclared}
+
+
 def _files(
     store: Store, session: SparkSession, channel: str, follows: Follows, known: Position, anew: bool
 ) -> Found | None:

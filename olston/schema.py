@@ -7,7 +7,8 @@ found here, with the name of its widget, before any data is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,30 +56,56 @@ class Schemas:
 def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, StructType] | None = None) -> Schemas:
     """The columns of all channels of `workflow`; an error that names the widget if they cannot be found.
 
-    Of sources declared without columns, those `discovered`.
+    Of sources declared without columns, those `discovered`. What else is wrong, except behind what is, comes as notes.
     """
     empty: dict[str, DataFrame] = {}
     drifting: set[str] = set()
+    faults: list[SchemaError] = []
     for channel in workflow.channels.values():
         if channel.is_source:
-            stored = _source(channel, channel.name in workflow.arrivals, (discovered or {}).get(channel.name))
-            empty[channel.name] = session.createDataFrame([], stored)
+            with _gathered(faults):
+                stored = _source(channel, channel.name in workflow.arrivals, (discovered or {}).get(channel.name))
+                empty[channel.name] = session.createDataFrame([], stored)
     for widget in workflow.widgets.values():
-        if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
-            rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
-            if _asked(widget, lambda rows=rows, widget=widget: drifts(rows, aggregations(widget.columns, rows)), rows):
-                drifting.add(widget.name)
-                widget.refuse_impossible_policy(drifting)
-        for operation in widget.operations(drifting):
-            for name, rows in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
-                found = nullable(rows.schema)
-                _refuse_odd_columns(name, found, _olstons(widget))
-                _refuse_other_names(name, found, "key", key_columns(workflow.channels[name].key or (), found.names))
-                empty[name] = session.createDataFrame([], found)
+        if all(c.name in empty for c in widget.inputs):
+            with _gathered(faults):
+                _derive(session, workflow, widget, empty, drifting)
     made = Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
     for output in workflow.outputs.values():
-        _refuse_other_names(output.channel, made.public(output.channel), "cluster_by", output.cluster_by)
+        if output.channel in empty:
+            with _gathered(faults):
+                _refuse_other_names(output.channel, made.public(output.channel), "cluster_by", output.cluster_by)
+    if faults:
+        for other in faults[1:]:
+            faults[0].add_note(str(other))
+        raise faults[0]
     return made
+
+
+@contextmanager
+def _gathered(faults: list[SchemaError]) -> Iterator[None]:
+    """What is wrong is put to `faults`, and keeps nobody from looking at the rest."""
+    try:
+        yield
+    except SchemaError as error:
+        faults.append(error)
+
+
+def _derive(
+    session: SparkSession, workflow: Workflow, widget: Widget, empty: dict[str, DataFrame], drifting: set[str]
+) -> None:
+    """Find the columns of what `widget` makes, and whether its sums drift."""
+    if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
+        rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
+        if _asked(widget, lambda: drifts(rows, aggregations(widget.columns, rows)), rows):
+            drifting.add(widget.name)
+            widget.refuse_impossible_policy(drifting)
+    for operation in widget.operations(drifting):
+        for name, made in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
+            found = nullable(made.schema)
+            _refuse_odd_columns(name, found, _olstons(widget))
+            _refuse_other_names(name, found, "key", key_columns(workflow.channels[name].key or (), found.names))
+            empty[name] = session.createDataFrame([], found)
 
 
 def _source(channel: Channel, arrival: bool, found: StructType | None) -> StructType:

@@ -96,6 +96,20 @@ def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> 
         return session
 
 
+@contextmanager
+def started(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session for a while: it is stopped then, unless it ran before."""
+    from pyspark import SparkContext
+
+    ran = SparkContext._active_spark_context is not None
+    session = start(settings)
+    try:
+        yield session
+    finally:
+        if not ran:
+            session.stop()
+
+
 def clone(session: SparkSession) -> SparkSession:
     """A session of its own settings on the same context that sees the temporary functions and views of `session`.
 

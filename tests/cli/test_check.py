@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from tests.cli.stage import WORKFLOW, Stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_what_is_odd_is_told(stage: Stage) -> None:
-    found = stage.json("check")
+    found = stage.json("check", "--no-spark")
     assert found["sources"] == ["orders", "customers"]
     assert found["outputs"] == ["totals", "located"]
+    assert found["columns"] is None
     assert len(found["remarks"]) == 1
     assert "'located' has no staleness bound" in found["remarks"][0]
-    assert "odd: output 'located'" in stage.run("check").out
+    assert "odd: output 'located'" in stage.run("check", "--no-spark").out
     (stage.folder / "workflow.py").write_text(WORKFLOW.replace("wf.output(located)", ""))
-    assert "its promises can be kept" in stage.run("check").out
+    told = stage.run("check", "--no-spark").out
+    assert "its promises can be kept" in told
+    assert "columns" not in told
 
 
 def test_promises_that_no_plan_can_keep_have_an_exit_code_of_their_own(stage: Stage) -> None:
@@ -30,3 +40,64 @@ def test_a_fault_in_the_workflow_is_told_with_its_line(stage: Stage) -> None:
     assert told.code == 2
     assert "workflow.py:2: ZeroDivisionError" in told.err
     assert "Traceback" not in told.err
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_columns_of_every_channel_are_found_and_nothing_is_written(stage: Stage) -> None:
+    found = stage.json("check")
+    assert found["columns"]["totals"] == {"country": "string", "orders": "bigint", "amount": "bigint"}
+    assert set(found["columns"]) == {"orders", "customers", "paid", "located", "totals"}
+    told = stage.run("check").out
+    assert "its columns fit\n  totals: country string, orders bigint, amount bigint\n  located: customer" in told
+    assert not (stage.folder / "lake").exists()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('orders.filter("paid", "amount > 0")', 'orders.map("paid", lambda df: df.select("id", "custome"))',
+         ("[BAD_SCHEMA] paid: fails on rows of struct<id:bigint,customer:string,amount:int>: ", "`custome` cannot be",
+          "workflow.py:7, in <lambda>")),
+        ('orders.filter("paid", "amount > 0")', 'orders.filter("paid", "amout > 0")',
+         ("paid: fails on rows of struct<id:bigint,customer:string,amount:int>: ",
+          "[`amount`, `id`, `customer`]. Correct what paid is given")),
+        ('on="customer"', 'on="id"',
+         ("located: joins on 'id', which its right does not have: ['customer', 'country']",)),
+        ('by="country"', 'by="land"', ("totals: ", "`land` cannot be resolved", "country:string")),
+        ('key="customer"', 'key="customers"', ("customers: key or order 'customers' is no column of it: struct<",)),
+        ("wf.output(totals)", 'wf.output(totals, cluster_by=["land"])', ("totals: cluster_by names 'land'",)),
+    ],
+    ids=["map", "filter", "join", "by", "key", "cluster_by"],
+)  # fmt: skip
+def test_columns_that_are_not_there_are_errors(stage: Stage, right: str, wrong: str, said: tuple[str, ...]) -> None:
+    assert right in WORKFLOW
+    (stage.folder / "workflow.py").write_text(WORKFLOW.replace(right, wrong))
+    told = stage.run("check")
+    assert told.code == 2
+    for part in said:
+        assert part in told.err
+    assert "Traceback" not in told.err
+    assert stage.run("check", "--json").json["error"]["code"] == "BAD_SCHEMA"
+
+
+@pytest.mark.usefixtures("spark")
+def test_all_that_is_wrong_is_told_at_once(stage: Stage) -> None:
+    wrong = 'orders.filter("few", "amout > 0")\norders.filter("many", "nothing > 0")\nwf.output(totals)'
+    (stage.folder / "workflow.py").write_text(WORKFLOW.replace("wf.output(totals)", wrong))
+    told = stage.run("check")
+    assert told.code == 2
+    first, also = told.err.splitlines()
+    assert first.startswith("error: [BAD_SCHEMA] few: ")
+    assert also.startswith("  also: [BAD_SCHEMA] many: ")
+
+
+def test_sources_without_declared_columns_have_those_that_lie_there(stage: Stage, spark: SparkSession) -> None:
+    files = f'files="{stage.folder}/data/*.parquet"'  # in full: this Java was started elsewhere
+    (stage.folder / "workflow.py").write_text(WORKFLOW.replace('"id bigint, customer string, amount int"', files))
+    told = stage.run("check")
+    assert told.code == 2
+    assert "data/*.parquet, of which there is none yet to tell the columns" in told.err
+    rows = spark.createDataFrame([(1, "ann", 3)], "id bigint, customer string, amount int")
+    rows.write.parquet(str(stage.folder / "data"))
+    assert stage.json("check")["columns"]["orders"] == {"id": "bigint", "customer": "string", "amount": "int"}

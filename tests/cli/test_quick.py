@@ -21,7 +21,7 @@ LIBRARIES = "import typer, rich.console, rich.table, rich.tree, yaml, pydantic, 
 VERBS = [
     ["--help"],
     ["status", "--help"],
-    ["check"],
+    ["check", "--no-spark"],
     ["status", "--json"],
     ["plan"],
     ["plan", "--full-refresh-all"],

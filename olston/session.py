@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -186,6 +187,8 @@ def _say_errors_once() -> None:
 def _settings(given: Mapping[str, str], app: str) -> dict[str, str]:
     master = given.get("spark.master", "local[*]")
     ours = {"spark.master": master, "spark.app.name": app, **EVERYWHERE}
+    if not all(map(find_spec, ("pandas", "pyarrow"))):  # Spark would try all the same, and warn of every UDF
+        ours["spark.sql.execution.pythonUDF.arrow.enabled"] = "false"
     if master.startswith("local"):
         ours |= LOCAL | {"spark.sql.warehouse.dir": given.get("spark.sql.warehouse.dir") or _warehouse()}
     if not any("delta-spark" in given.get(key, "") for key in ("spark.jars", "spark.jars.packages")):

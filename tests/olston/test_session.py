@@ -198,6 +198,15 @@ def test_given_settings_override_ours_but_lists_are_added_to() -> None:
 
 
 @pytest.mark.usefixtures("on_paper")
+def test_udfs_use_arrow_only_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else Spark prints a warning for each of them, before it does without."""
+    for there in (True, False):
+        monkeypatch.setattr("olston.session.find_spec", lambda name, there=there: there or name != "pyarrow")
+        found = session._settings({}, "app").get("spark.sql.execution.pythonUDF.arrow.enabled")
+        assert found == (None if there else "false")
+
+
+@pytest.mark.usefixtures("on_paper")
 @pytest.mark.parametrize("key", ["spark.jars", "spark.jars.packages"])
 def test_where_the_settings_bring_delta_nothing_is_fetched(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(jars, "fetch")

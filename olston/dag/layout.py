@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from olston.dag.graph import Graph, Node
 
-CHARACTER, LINE, PADDING = 7.0, 16.0, 10.0
+CHARACTER, LINE, PADDING = 7.3, 16.0, 10.0
 BETWEEN_LAYERS, BETWEEN_BOXES, MARGIN = 64.0, 18.0, 16.0
 _SWEEPS = 4
 

@@ -51,7 +51,7 @@ LOCAL = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     # Hadoop starts a process for every link it looks at and every file whose permissions it sets. These two, which
-    # only concern how commits and their checksums are moved into place, spare 20 of the 54 that two small commits took.
+    # only concern how commits and their checksums are moved into place, spare a third (docs/decisions/appends.md).
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

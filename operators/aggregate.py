@@ -76,7 +76,8 @@ class IncrementAggregate:
         return Work(delta=rows, shuffled=statistics.combined(rows), written=(statistics.distinct(rows),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
-        return (self.groups.of(bag.signed_copies(operands[0].rows)),)
+        delta = operands[0]
+        return (self.groups.of(delta.added() if delta.monotone else bag.signed_copies(delta.rows)),)
 
 
 @dataclass(frozen=True)

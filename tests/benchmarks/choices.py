@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import olston as ol
 from olston import session as sessions
+from olston.content import LITTLE
 from olston.engine import Engine
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
@@ -234,8 +235,9 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, Spark {session.version}, {rows:,} rows; warming up", flush=True)
         chosen = [c for c in CHOICES if c.name in names]
         for choice in chosen:
-            warm = Replay(session, choice, 2_000, 1, 0)
-            warm.wave()
+            warm = Replay(session, choice, min(rows, 2 * LITTLE), 1, 0)  # of few rows other things are done
+            for _ in range(2):
+                warm.wave()
             warm.close()
         print(f"{'':8} {'wave':>5} {'rows':>9} {'anew s':>8} {'onward s':>9}  planned  by priors", flush=True)
         for choice in chosen:

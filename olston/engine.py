@@ -414,8 +414,10 @@ class Engine:
         if self._spark is None or isinstance(self._spark, Mapping):
             from pyspark import SparkContext
 
-            self._owns_session = SparkContext._active_spark_context is None
-            return sessions.start(self._spark)
+            mine = SparkContext._active_spark_context is None
+            started = sessions.start(self._spark)
+            self._owns_session = mine  # now, not before: closing would start what did not start once more
+            return started
         sessions.check(self._spark)
         return self._spark
 

@@ -41,7 +41,7 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
         try:
             scheduling.serve(stop, waking)
         finally:
-            jobs.shutdown(wait=False)
+            jobs.shutdown()  # a poll that runs may finish too: what it stands on is closed next
 
 
 def _poll(engine: Engine, source: str) -> None:

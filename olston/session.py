@@ -10,14 +10,15 @@ import atexit
 import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from olston import jars, java
@@ -61,7 +62,7 @@ LOCAL = {
 # Lists, which a given setting adds to instead of replacing: without our part there is no Delta, or no silence.
 JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraJavaOptions": " "}
 
-_starting = Lock()
+_starting = threading.Lock()
 
 
 def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> SparkSession:
@@ -81,7 +82,7 @@ def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> 
         wanted = _settings(given, app)
         java_home = java.home(java.find(), jars.cache())
         try:
-            with _environment(java_home):
+            with _environment(java_home), _interrupts():
                 session = SparkSession(SparkContext(conf=SparkConf().setAll(list(wanted.items()))))
         except Exception as error:  # of pyspark, of py4j, of the launch: all of them mean the same
             raise SparkError(
@@ -221,6 +222,17 @@ def _running(session: SparkSession, given: Mapping[str, str]) -> SparkSession:
                 f"{value}; stop it first, or start without this setting."
             )
     return session
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Ctrl-C goes on meaning what was said, by `serve` for example: Spark would cancel all jobs, and not stop."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if handler is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ output; `--debug` shows tracebacks before. Nothing heavy is imported before a ve
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import traceback
 from importlib import import_module
@@ -70,6 +71,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if "--debug" in given:  # wherever it stands
         given = ["--debug", *(a for a in given if a != "--debug")]
+    else:
+        logging.getLogger().addFilter(_is_not_of_py4j)
     try:
         code = app(given, standalone_mode=False)
     except typer.Abort:
@@ -79,6 +82,11 @@ def main(arguments: list[str] | None = None) -> None:
     if code == exits.INTERRUPTED:
         print("interrupted", file=sys.stderr)
     sys.exit(code if isinstance(code, int) else exits.DONE)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Of what it raises, and of Ctrl-C, py4j shows a traceback of its own."""
+    return record.module != "java_gateway"
 
 
 def _tell(error: Exception, *, as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -83,12 +84,17 @@ def test_an_unexpected_failure_has_a_traceback_only_in_debug(stage: Stage, monke
         assert debug.err.endswith(told.err)
 
 
-def test_an_interrupt_is_told_shortly(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_told_shortly(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def interrupted(*_: Any) -> None:
+        said = "py4j/java_gateway.py", 1070, "KeyboardInterrupt while sending command.", None, None
+        logging.getLogger().handle(logging.LogRecord("root", logging.ERROR, *said))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("olston.engine.Engine.status", interrupted)
     assert stage.run("status") == Told(130, "", "interrupted\n")
+    assert not caplog.records, "py4j's own words are not shown"
 
 
 @pytest.mark.parametrize(

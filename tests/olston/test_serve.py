@@ -207,7 +207,26 @@ def test_paused_and_resumed(tmp_path: Path) -> None:
         soon(lambda: holds(work, block.stamp))
 
 
-def test_sigterm_lets_a_step_finish_and_releases_the_lease(tmp_path: Path) -> None:
+def test_a_poll_that_runs_may_finish_before_serving_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever served closes Spark and the catalog next, on which the poll stands."""
+    done = threading.Event()
+
+    def slow(*_: Any) -> None:
+        time.sleep(2)
+        done.set()
+
+    monkeypatch.setattr("olston.serve._poll", slow)
+    wf = ol.Workflow("following")
+    wf.output(wf.source("rows", "k string", files="*.csv", poll="1 hour").distinct("once"))
+    served, stop = engine(wf, str(tmp_path), Pretended()), threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    served.serve(stop=stop)
+    assert done.is_set()
+    served.close()
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_a_step_finish_and_releases_the_lease(tmp_path: Path, told: signal.Signals) -> None:
     code = """
 import sys, time
 from tests.olston.test_serve import counting
@@ -227,7 +246,7 @@ print("served", served._scheduling.lease.owner(), [s.state for s in served.histo
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("begun")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(told)
         last = process.stdout.read().splitlines()[-1]
         assert process.wait(60) == 0
     assert last.startswith("served None")

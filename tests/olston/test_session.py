@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import olston as ol
 from olston import jars, session
 from olston.errors import SparkError
 
@@ -195,6 +197,40 @@ def test_given_settings_override_ours_but_lists_are_added_to() -> None:
     ours, rest = settings["spark.driver.extraJavaOptions"].split(" ", 1)
     assert ours.startswith("-Dlog4j2.configurationFile=file:///")
     assert rest == "--add-opens a --add-opens b"
+
+
+def test_ctrl_c_goes_on_meaning_what_was_said_before_spark_started() -> None:
+    """Spark puts its own handler there; `serve` would be cut off in the middle, or not stop at all."""
+
+    def told(*_: object) -> None: ...
+    def of_spark(*_: object) -> None: ...
+
+    usual = signal.getsignal(signal.SIGINT)
+    try:
+        for before, after in ((told, told), (signal.SIG_IGN, signal.SIG_IGN), (signal.default_int_handler, of_spark)):
+            signal.signal(signal.SIGINT, before)
+            with session._interrupts():
+                signal.signal(signal.SIGINT, of_spark)
+            assert signal.getsignal(signal.SIGINT) is after
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_an_engine_whose_session_did_not_start_does_not_start_it_to_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def fail(_: object) -> None:
+        tries.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "start", fail)
+    wf = ol.Workflow("w")
+    wf.source("rows", "x int")
+    with pytest.raises(KeyboardInterrupt), ol.Engine(wf, str(tmp_path)) as engine:
+        _ = engine.spark
+    assert len(tries) == 1
 
 
 @pytest.mark.usefixtures("on_paper")

@@ -128,12 +128,18 @@ def check(catalog: Catalog, store: Store, session: SparkSession) -> None:
 
 def lost(catalog: Catalog, home: str, workflow: str, unknown: Collection[int], knows: bool) -> CatalogError:
     """What to say of stamps that the catalog does not know; `knows` whether it knows any."""
-    force = "force=True" if knows else ""
     return CatalogError(
-        f"{workflow}: {len(unknown)} arrivals have files in {place(home, workflow)}, the oldest of stamp "
-        f"{min(unknown)}, that the catalog {catalog.url} does not know: it was lost, is older than the home, or "
-        f"belongs to another. Name the right catalog, or rebuild this one by Engine(…).recover({force}).",
+        f"{workflow}: files of arrivals, {len(unknown)} in number and the oldest of {moment(min(unknown))}, lie in "
+        f"{place(home, workflow)}, and the catalog {catalog.url} does not know these arrivals: it was lost, is older "
+        f"than the home, or belongs to another. Name the right catalog, or rebuild this one by {rebuilding(knows)}.",
         code="CATALOG_LOST",
+    )
+
+
+def rebuilding(knows: bool) -> str:
+    """How a catalog is rebuilt; what it `knows` is emptied first."""
+    return (
+        "Engine(…).recover(force=True) or olston recover --force" if knows else "Engine(…).recover() or olston recover"
     )
 
 

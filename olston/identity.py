@@ -60,7 +60,7 @@ def refuse_strange(catalog: Catalog, session: SparkSession, home: str, workflow:
     if known and _marked(session, home, workflow) is None and not arrivals.stamps(session, place):
         raise CatalogError(
             f"{workflow}: nothing of what the catalog {catalog.url} knows lies in {home}. Is that the right home? If "
-            "all that was there is lost, empty the catalog too by Engine(…).recover(force=True).",
+            f"all that was there is lost, empty the catalog too by {arrivals.rebuilding(True)}.",
             code="HOME_EMPTY",
         )
 
@@ -131,9 +131,9 @@ def _newest(db: Session, workflow: str) -> int:
 
 def _foreign(catalog: Catalog, home: str, workflow: str) -> CatalogError:
     with catalog.look() as db:
-        force = "force=True" if _newest(db, workflow) else ""
+        knows = bool(_newest(db, workflow))
     return CatalogError(
         f"{workflow}: {home} is the home of another catalog than {catalog.url}. Name that one, give this one a home of "
-        f"its own, or rebuild it from what lies there by Engine(…).recover({force}).",
+        f"its own, or rebuild it from what lies there by {arrivals.rebuilding(knows)}.",
         code="CATALOG_LOST",
     )

@@ -113,7 +113,9 @@ def test_an_older_copy_of_the_catalog_is_noticed_though_nothing_is_due(tmp_path:
     made = engine(counting(), str(tmp_path / "home"), Pretended())
     questions = (made.history, made.costs, lambda: made.provenance("n"), lambda: made.trace("n", "true"))
     for ask in (made.status, made.plan, made.refresh, *questions):
-        with pytest.raises(ol.CatalogError, match=r"CATALOG_LOST.*1 arrivals have files.*recover\(force=True\)"):
+        with pytest.raises(
+            ol.CatalogError, match=r"CATALOG_LOST.*files of arrivals, 1 in number.*recover\(force=True\)"
+        ):
             ask()
     made.close()
 

@@ -76,7 +76,7 @@ def test_a_lost_catalog_is_noticed_and_rebuilt_and_the_system_goes_on(lab: Lab, 
     )
     for ask in (lambda: lab.engine.ingest("rows", lab.keys("z")), *asked):
         with pytest.raises(
-            ol.CatalogError, match=r"CATALOG_LOST.*2 arrivals have files in .*arrivals/counting.*recover\(\)"
+            ol.CatalogError, match=r"CATALOG_LOST.*files of arrivals, 2 in number.*arrivals/counting.*recover\(\)"
         ):
             ask()
     found = lab.engine.recover()

@@ -1,7 +1,8 @@
 """The columns of every channel, found by asking Spark what each widget makes of rows like those of its inputs.
 
-Nothing is run: Spark resolves the columns of an empty relation. A user's function that does not fit is
-found here, with the name of its widget, before any data is.
+Nothing is run: Spark resolves the columns of an empty relation; but what a consumer of deltas alone begins with is
+looked at (`olston.nothing`). A user's function that does not fit is found here, with the name of its widget, before any
+data is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from olston.alike import alike
 from olston.errors import SchemaError
 from olston.failure import place, reason
+from olston.nothing import refuse_rows_of_nothing
 from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
@@ -79,6 +81,7 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
         for other in faults[1:]:
             faults[0].add_note(str(other))
         raise faults[0]
+    refuse_rows_of_nothing(workflow, empty)
     return made
 
 

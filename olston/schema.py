@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _UNSTORED = re.compile(r"[ ,;{}()\n\t=]")
 """What Delta does not take in the name of a column."""
+_MOST_CLUSTERED = 4
+"""Columns that Delta clusters a table by at most."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
     for output in workflow.outputs.values():
         if output.channel in empty:
             with _gathered(faults):
-                _refuse_other_names(output.channel, made.public(output.channel), "cluster_by", output.cluster_by)
+                _refuse_odd_clustering(output.channel, made.public(output.channel), output.cluster_by)
     if faults:
         for other in faults[1:]:
             faults[0].add_note(str(other))
@@ -235,6 +237,25 @@ def _refuse_other_names(channel: str, schema: StructType, what: str, names: Sequ
             raise SchemaError(
                 f"{channel}: {what} names {name!r}, and its columns are {schema.simpleString()}; name one of them, "
                 "spelt as it is there."
+            )
+
+
+def _refuse_odd_clustering(channel: str, schema: StructType, cluster_by: Sequence[str]) -> None:
+    """An error for what Delta would refuse at the first delivery, when all has been computed."""
+    from pyspark.sql import types as t
+
+    _refuse_other_names(channel, schema, "cluster_by", cluster_by)
+    if len(cluster_by) > _MOST_CLUSTERED or len(set(cluster_by)) < len(cluster_by):
+        raise SchemaError(
+            f"{channel}: cluster_by names {', '.join(cluster_by)}, and Delta takes up to {_MOST_CLUSTERED} columns, "
+            "each once; leave some out."
+        )
+    for name in cluster_by:
+        kind = schema[name].dataType
+        if not isinstance(kind, t.NumericType | t.DateType | t.TimestampType | t.TimestampNTZType | t.StringType):
+            raise SchemaError(
+                f"{channel}: cluster_by names {name!r}, which is {kind.simpleString()}, and Delta clusters by numbers, "
+                "texts, dates and times only; name others."
             )
 
 

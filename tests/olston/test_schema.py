@@ -217,6 +217,16 @@ FAULTS: dict[str, tuple[Placing, str]] = {
         lambda pages, sites: pages.workflow.output(pages.filter("out", "true"), cluster_by=["site", "sight"]),
         "out: cluster_by names 'sight', and its columns are ",
     ),
+    "an output clustered by what Delta does not order": (
+        lambda pages, sites: pages.workflow.output(
+            pages.map("out", lambda df: df.selectExpr("array(size) AS sizes")), cluster_by="sizes"
+        ),
+        "out: cluster_by names 'sizes', which is array<int>, and Delta clusters by numbers, texts, dates and times",
+    ),
+    "an output clustered twice by a column": (
+        lambda pages, sites: pages.workflow.output(pages.filter("out", "true"), cluster_by=["site", "site"]),
+        "out: cluster_by names site, site, and Delta takes up to 4 columns, each once; leave some out.",
+    ),
     "a union of different columns": (lambda pages, sites: pages.union("out", sites), "out: fails on rows of "),
     "extract that loses its key": (
         lambda pages, sites: pages.extract("out", lambda df: df.select("site"), key="url"),

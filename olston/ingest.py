@@ -74,7 +74,10 @@ def write(
 
     source = store.workflow.channel(channel)
     if not source.is_source:
-        raise IngestError(f"{channel}: is made by {source.widget!r}, and data arrives at sources only.")
+        raise IngestError(
+            f"{channel}: is made by {source.widget!r}, and data arrives at sources only: "
+            f"{', '.join(store.workflow.sources)}."
+        )
     if kind not in KINDS:
         raise unknown("kind of arrival", kind, KINDS, f"source {channel!r}")
     if kind == "replace" and source.key is None:
@@ -93,7 +96,8 @@ def write(
         raise
     except Exception as error:
         raise IngestError(
-            f"{channel}: what was offered could not be read and written: {reason(error)} Nothing of it has arrived."
+            f"{channel}: what was offered could not be read and written: {reason(error)} Nothing of it has arrived; "
+            "correct it and offer it again."
         ) from error
 
 
@@ -157,8 +161,7 @@ def refuse_drift(declared: StructType, place: str, offered: StructType, kind: st
         for n, t in wanted.items()
         if n in types and not _same(types[n], t)
     ]
-    if len(types) < len(offered.fields):
-        faults.append("a column is there twice")
+    faults += [f"column {n!r} is there more than once" for n in types if offered.names.count(n) > 1]
     if extra == WEIGHT and extra not in types:
         faults.append(f"a delta says in {WEIGHT!r} how often each row is added, or deleted if negative")
     if extra in types and types[extra].simpleString() not in _OF[extra]:

@@ -156,13 +156,15 @@ class Published:
         *,
         ways: Sequence[Way] = CHANGING,
         held: int | None = None,
+        origin: str = "",
     ) -> Delivery:
         """Give `block`, whose public rows are `rows`, to the consumer, who then holds `content`, as delivery `number`.
 
         Fails without a trace if another delivery has that number, or if the table is not as the one before left it
         and `block` would not replace all of it. `session` must not be used by another thread. `digest` is that of the
         definition the content was made by; the commit also says `said`. A delta with deletions is delivered by the
-        first of `ways` that is right for it; `held` is how many rows the table has, where that is known.
+        first of `ways` that is right for it; `held` is how many rows the table has, where that is known. `origin` is
+        what errors add of how the rows are made in the same job.
         """
         rows = replace(rows, rows=table.within(session, rows.rows))
         metadata = {
@@ -182,7 +184,7 @@ class Published:
             raise
         except Exception as error:
             raise_if_full(path or self._output, error)
-            raise failed(f"{self._output}: delivery {number}, of {reached(block)}, failed", error) from error
+            raise failed(f"{self._output}: delivery {number}, of {reached(block)}{origin}, failed", error) from error
 
     def _commit(
         self,

@@ -152,9 +152,23 @@ def size(source: Stored | Inline) -> float:
 
 def failure(step: Step, error: Exception) -> OlstonError:
     """What to tell of a step that failed on Spark: with all that is done in its job, and the blocks that this reads."""
+    names, read = _told(step)
+    return failed(f"{names}: failed reading {read}", error)
+
+
+def origin(source: Stored | Inline) -> str:
+    """How errors tell of a block what is done to make it within the job that reads it, and from which blocks."""
+    if isinstance(source, Stored):
+        return ""
+    names, read = _told(source.step)
+    return f", made by {names} reading {read}"
+
+
+def _told(step: Step) -> tuple[str, str]:
+    """The steps done in the job of `step`, and the blocks that these read."""
     parts = within(step).values()
     read = dict.fromkeys(called(o.block) for p in parts for o in p.operands if isinstance(o, Stored))
-    return failed(f"{' + '.join(p.name for p in parts)}: failed reading {', '.join(read)}", error)
+    return " + ".join(p.name for p in parts), ", ".join(read)
 
 
 def within(step: Step) -> dict[str, Step]:

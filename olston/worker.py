@@ -17,7 +17,7 @@ from olston.provenance import Provenance
 from olston.published import Published
 from olston.scheduler.ways import FEED, Way
 from olston.session import Sessions
-from olston.step import Inline, Step, Stored, describe, given, run
+from olston.step import Inline, Step, Stored, describe, given, origin, run
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Worker:
             rows = given(self.store, session, source)
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
-                handover.said, ways=handover.ways, held=handover.held,
+                handover.said, ways=handover.ways, held=handover.held, origin=origin(source),
             )  # fmt: skip
             assert made.way is not None
             return Delivered(made.version, made.rows, made.way, made.held, made.allows)

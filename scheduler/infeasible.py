@@ -151,8 +151,8 @@ def _no_way_at_all(problem: Problem, output: str) -> Infeasible:
             return Infeasible((output,), (), None, reason)
     if problem.holds.get(output) is None and BASE not in accepts:
         reason = (
-            f"{output}: its consumer holds nothing of this definition and accepts only {asked}, but a delta "
-            "needs content to apply to; let it accept B too, or make it another output."
+            f"{output}: its consumer holds nothing of this definition, or is to get everything anew, and accepts "
+            f"only {asked}, but a delta needs content to apply to; let it accept B too, or make it another output."
         )
     elif out_of_reach(problem, output):
         kinds = kinds_within_reach(problem, output)

@@ -296,3 +296,26 @@ def test_a_place_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: 
 )
 def test_a_failure_is_told_in_one_sentence(error: Exception, said: str) -> None:
     assert reason(error) == said
+
+
+def test_a_delivery_that_fails_names_the_steps_done_in_its_job_and_what_they_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from pyspark.sql import functions as F
+
+    def checked(df: DataFrame) -> DataFrame:
+        odd = F.when(df.size < 0, F.raise_error(F.lit("a size below 0")).cast("int"))
+        return df.withColumn("size", F.coalesce(odd, "size"))
+
+    wf = ol.Workflow("w")
+    out = wf.source("pages", "url string, size int").map("checked", checked).filter("out", "size <> 5")
+    wf.output(out)
+    wf.bound_staleness(out, 0, 0)
+    with ol.Engine(wf, str(tmp_path), spark=spark) as engine:
+        engine.ingest("pages", spark.createDataFrame([("a", 1)], "url string, size int"))
+        engine.refresh()
+        engine.ingest("pages", spark.createDataFrame([("b", -1)], "url string, size int"))
+        named = r"out: delivery 2, of .*, made by checked\.\w+ \+ out\.\w+ reading pages .* failed: .*a size below 0"
+        with pytest.raises(StepError, match=named):
+            engine.refresh()
+        assert bag_of(engine.read("out")) == {("a", 1): 1}

@@ -138,6 +138,12 @@ def test_what_may_be_null_makes_no_difference(lake: Lake) -> None:
     assert offer(lake, "pages", offered).rows == 1
 
 
+def test_a_column_that_is_there_twice_is_named(lake: Lake) -> None:
+    rows = lake.frame("pages", [])
+    with pytest.raises(IngestError, match=r"pages: column 'size' is there more than once\. Offered: .*Declared: "):
+        offer(lake, "pages", rows.select("*", rows.size))
+
+
 def test_a_delta_says_how_often(lake: Lake) -> None:
     with pytest.raises(IngestError, match="a delta says in '_weight' how often each row is added, or deleted"):
         offer(lake, "pages", lake.frame("pages", []), "delta")
@@ -171,7 +177,7 @@ def test_the_same_row_twice_is_a_repeated_key_too(lake: Lake) -> None:
 
 def test_only_sources_take_data_and_only_in_known_ways(lake: Lake) -> None:
     rows = lake.frame("pages", [])
-    with pytest.raises(IngestError, match="sizes: is made by 'sizes', and data arrives at sources only"):
+    with pytest.raises(IngestError, match="sizes: is made by 'sizes', and data arrives at sources only: pages"):
         offer(lake, "sizes", rows)
     with pytest.raises(UnknownNameError, match="pagse"):
         offer(lake, "pagse", rows)

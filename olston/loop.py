@@ -69,6 +69,7 @@ class Loop:
         """Whether the logs of all consumers were asked what they hold, and told."""
         self._followed = False
         self._changed = True
+        self._turned_at = 0
         self.next: float | None = None
         """The moment at which something has to be done although nothing happened."""
         self.state: State | None = None
@@ -92,8 +93,9 @@ class Loop:
 
     def turn(self) -> bool:
         """Handle what has happened, then do what follows from it; whether there was anything."""
-        now = self._clock()
-        if self.next is not None and self.next <= now:
+        now, before = self._clock(), self._turned_at
+        self._turned_at = now
+        if now < before or (self.next is not None and self.next <= now):  # moments ahead of a clock set back are void
             self.next = None
             with self._catalog.transaction(lasting=False) as db:
                 events.happen(db, self._name, events.DEADLINE, {}, now)
@@ -232,14 +234,15 @@ class Loop:
             paused = record is not None and record.paused
             self.commands.forget_withdrawn(db)
         self.commands.refuse_those_of_the_dead()
-        now = state.now(self._clock())
+        clock = self._clock()  # by which what failed rests; the `now` of a plan may be far ahead of one set back
+        now = state.now(clock)
         if paused:
             self.next = None
             self.commands.refuse(OlstonError(f"workflow {self._name!r}: is paused; resume it first.", code="PAUSED"))
             return
         refused = self.commands.refuse_others(planning.network, planning.digests)
         self._changed = refused or self._changed
-        resting, excluded = self._setbacks.resting(now), self._setbacks.excluded(now)
+        resting, excluded = self._setbacks.resting(clock), self._setbacks.excluded(clock)
         needed = busy or (self._serving and self.commands)
         due = frozenset(state.problem(now).due()) - resting if needed else frozenset()
         asked, waiting = self.commands.turn(planning.network, busy, due)
@@ -248,7 +251,7 @@ class Loop:
         if asked is not None and not asked.demand.outputs and self._serving:
             asked.left, asked.since = (due, now) if asked.left is None else (asked.left & due, asked.since)
             if not asked.left and not self._looks_ahead(planning, state, now, asked):
-                return self._satisfied(asked, now)
+                return self._satisfied(asked)
         if asked is not None and not asked.met:
             plan = partial(planning.plan, state, now, asked.demand)
         else:
@@ -261,15 +264,15 @@ class Loop:
             planned = plan(only=unharmed)
         if planned.decision.infeasible is not None:
             error = self._work().missing_input() or planned.decision.infeasible.error()
-            self._give_up(asked, planned.decision.infeasible.outputs, error, now)
+            self._give_up(asked, planned.decision.infeasible.outputs, error)
         elif any(s.is_delivery for s in planned.decision.steps):
-            if self._catches_up(asked, now):
+            if self._catches_up(asked):
                 self._changed = True
             else:
                 self._begin(planning, state, planned, asked)
         elif asked is not None and (asked.demand.outputs or not busy):
             if not self._looks_ahead(planning, state, now, asked):
-                self._satisfied(asked, now)
+                self._satisfied(asked)
         else:
             self._await(planning, state, now, resting | waiting)
 
@@ -285,11 +288,11 @@ class Loop:
         if asked.looked_ahead or asked.demand.outputs:
             return False
         asked.looked_ahead = True
-        self._ahead = planning.ahead(state, now, self._setbacks.resting(now))
+        self._ahead = planning.ahead(state, now, self._setbacks.resting(self._clock()))
         self._changed = bool(self._ahead.soon(now))
         return self._changed
 
-    def _catches_up(self, asked: Asked | None, now: Stamp) -> bool:
+    def _catches_up(self, asked: Asked | None) -> bool:
         """Whether the logs of consumers told something new, which they are asked for before the first delivery.
 
         An output whose log cannot be read rests; a delivery to it would find out what the log tells.
@@ -299,7 +302,7 @@ class Loop:
         followed = self._work().follow()
         self._followed, self.caught_up = True, not followed.faults
         for output, error in followed.faults.items():
-            self._give_up(asked, [output], error, now)
+            self._give_up(asked, [output], error)
         return bool(followed.moved or followed.faults)
 
     def _begin(self, planning: Planning, state: State, planned: Planned, asked: Asked | None) -> None:
@@ -329,12 +332,12 @@ class Loop:
             return False
         self.state = left
         if not self._looks_ahead(self._planning(), left, now, asked):
-            self._satisfied(asked, now)
+            self._satisfied(asked)
         return True
 
-    def _satisfied(self, asked: Asked, now: Stamp) -> None:
+    def _satisfied(self, asked: Asked) -> None:
         """Nothing is left to be done for who asked, but for what cannot be done."""
-        failed = [] if asked.demand.outputs else self._setbacks.reasons(now)
+        failed = [] if asked.demand.outputs else self._setbacks.reasons(self._clock())
         if failed and not asked.tried_in_vain:  # it was in plans from before it was asked for
             self._try_again(())
             asked.left = None
@@ -350,10 +353,11 @@ class Loop:
         soon = self._ahead.soon(now).keys()
         self._changed = not soon <= tried or self._changed
         # what could not be done at its moment is not tried at every turn
-        coming = [now + SECOND if moment <= now else moment for moment, _ in self._ahead.begin.values()]
+        clock = self._clock()
+        coming = [clock + SECOND if moment <= now else moment for moment, _ in self._ahead.begin.values()]
         if self._ahead.look is not None:
             coming.append(self._ahead.look)
-        end = self._setbacks.next_end(now)
+        end = self._setbacks.next_end(clock)
         self.next = min(coming if end is None else [*coming, end], default=None)
 
     def _end(self, execution: Execution) -> State | None:
@@ -415,15 +419,16 @@ class Loop:
         if variants:
             self._setbacks.avoid(variants, outputs, error, now)
         else:
-            self._give_up(asked, outputs, error, now)
+            self._give_up(asked, outputs, error)
 
-    def _give_up(self, asked: Asked | None, outputs: Collection[str], error: Exception, now: Stamp) -> None:
+    def _give_up(self, asked: Asked | None, outputs: Collection[str], error: Exception) -> None:
         if asked is not None:
             asked.tried_in_vain = True
+        now = self._clock()
         reason = self._setbacks.give_up(outputs, error, now)
         with self._catalog.transaction() as db:
             self._lease.check(db)
-            setbacks.record(db, self._name, outputs, reason, self._clock())
+            setbacks.record(db, self._name, outputs, reason, now)
         if asked is not None and not set(asked.demand.outputs).isdisjoint(outputs):
             self.commands.failed(asked, reason)
         self._changed = True

@@ -32,8 +32,12 @@ class Rests:
 
     def at(self, now: Stamp) -> frozenset[str]:
         """What rests at `now`."""
-        return frozenset(name for name, until in self._until.items() if until > now)
+        return frozenset(name for name in self._until if self._rests(name, now))
 
     def next_end(self, now: Stamp) -> Stamp | None:
         """When the first of the present rests is over."""
-        return min((until for until in self._until.values() if until > now), default=None)
+        return min((until for name, until in self._until.items() if self._rests(name, now)), default=None)
+
+    def _rests(self, name: str, now: Stamp) -> bool:
+        """Before a rest began nothing rests: a clock that is set back makes none longer."""
+        return self._until[name] - self._span[name] <= now < self._until[name]

@@ -379,6 +379,27 @@ def test_an_output_that_cannot_be_refreshed_rests_and_does_not_hold_up_the_other
     stage.lease.release()
 
 
+def test_what_fails_rests_by_the_clock_although_that_was_set_back(stage: Stage) -> None:
+    """Plans are made for a moment after the newest stamp, which may be hours ahead of the clock."""
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.clock.advance("1 day")
+    stage.arrive("pages")
+    stage.clock._now -= 24 * HOUR
+    stage.failing = {"→ output"}
+    stage.settle(200)
+    assert stage.due == ["output"]
+    tried = len(stage.steps)
+    stage.clock.advance("2 min")
+    stage.settle(200)
+    assert len(stage.steps) > tried
+    stage.clock._now -= 24 * HOUR
+    stage.failing.clear()
+    stage.settle(200)
+    assert not stage.due, "a rest that began later than it is now is over"
+    stage.lease.release()
+
+
 def test_only_who_is_asked_for_rests_no_more_and_not_for_the_sake_of_a_timer(stage: Stage) -> None:
     stage.arrive("pages", "clicks")
     stage.settle()

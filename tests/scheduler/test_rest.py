@@ -29,3 +29,11 @@ def test_a_success_or_a_command_ends_rests_and_forgets_the_failures() -> None:
     rests.end()
     assert not rests.at(1)
     assert rests.next_end(1) is None
+
+
+def test_a_clock_that_is_set_back_makes_no_rest_longer() -> None:
+    rests = Rests()
+    rests.begin(["a"], 2 * LONGEST)
+    assert rests.at(2 * LONGEST) == {"a"}
+    assert not rests.at(LONGEST)
+    assert rests.next_end(LONGEST) is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from olston.provenance import Stamp
 from olston.scheduler.ceiling import Ceiling
 from olston.scheduler.decide import decide
+from olston.scheduler.network import Network
 from olston.state import State
 from olston.timeline import History
 
@@ -35,14 +36,14 @@ class Ahead:
         return {output: span for output, (moment, span) in self.begin.items() if moment <= now}
 
 
-def look_ahead(state: State, now: Stamp, without: Collection[str] = ()) -> Ahead:
-    """When to begin refreshing the outputs that are kept at `now`, but for those `without`.
+def look_ahead(state: State, now: Stamp, without: Collection[str] = (), network: Network | None = None) -> Ahead:
+    """When to begin refreshing the outputs that are kept at `now` by what `network` has, but for those `without`.
 
     No output is refreshed too late for the sake of others whose bounds break sooner: how long before its bound breaks
     one has to be begun at most, is known of every one without planning, and only what may have to be begun by then is
     planned for. If that is more than `MOST`, the rest is begun as early as it may have to be.
     """
-    problem = state.problem(now)
+    problem = state.problem(now, network)
     bounds, ceiling = problem.bounds(), Ceiling(problem)
     coming: list[tuple[Stamp, str, Stamp, float]] = []
     for output, held in problem.holds.items():

@@ -243,10 +243,9 @@ class Loop:
         refused = self.commands.refuse_others(planning.network, planning.digests)
         self._changed = refused or self._changed
         resting, excluded = self._setbacks.resting(clock), self._setbacks.excluded(clock)
-        needed = busy or (self._serving and self.commands)
-        due = frozenset(state.problem(now).due()) - resting if needed else frozenset()
+        due = frozenset(state.problem(now).due()) - resting if busy or self._serving else frozenset()
         asked, waiting = self.commands.turn(planning.network, busy, due)
-        if asked is None and self.commands and not self._serving:
+        if asked is None and not self._serving:
             return
         if asked is not None and not asked.demand.outputs and self._serving:
             asked.left, asked.since = (due, now) if asked.left is None else (asked.left & due, asked.since)
@@ -256,6 +255,8 @@ class Loop:
             plan = partial(planning.plan, state, now, asked.demand)
         else:
             only, left = (asked.demand.outputs or None if asked is not None else None), resting | waiting
+            if self._serving:  # also while something is due all the time
+                self._ahead = planning.ahead(state, now, left | due, excluded)
             soon = {o: span for o, span in self._ahead.soon(now).items() if o not in left}
             plan = partial(planning.plan, state, now, only=only, without=left, soon=soon)
         planned = plan(excluded=excluded)
@@ -274,7 +275,7 @@ class Loop:
             if not self._looks_ahead(planning, state, now, asked):
                 self._satisfied(asked)
         else:
-            self._await(planning, state, now, resting | waiting)
+            self._await(now)
 
     @property
     def _busy(self) -> frozenset[str]:
@@ -288,7 +289,8 @@ class Loop:
         if asked.looked_ahead or asked.demand.outputs:
             return False
         asked.looked_ahead = True
-        self._ahead = planning.ahead(state, now, self._setbacks.resting(self._clock()))
+        clock = self._clock()
+        self._ahead = planning.ahead(state, now, self._setbacks.resting(clock), self._setbacks.excluded(clock))
         self._changed = bool(self._ahead.soon(now))
         return self._changed
 
@@ -347,11 +349,8 @@ class Loop:
             self.commands.done(asked)
         self._changed = True
 
-    def _await(self, planning: Planning, state: State, now: Stamp, without: Collection[str]) -> None:
-        """Nothing is to be done: find out when there will be something, `without` outputs that rest or wait."""
-        tried, self._ahead = self._ahead.soon(now).keys(), planning.ahead(state, now, without)
-        soon = self._ahead.soon(now).keys()
-        self._changed = not soon <= tried or self._changed
+    def _await(self, now: Stamp) -> None:
+        """Nothing is to be done: know when there will be something."""
         # what could not be done at its moment is not tried at every turn
         clock = self._clock()
         coming = [clock + SECOND if moment <= now else moment for moment, _ in self._ahead.begin.values()]

@@ -124,9 +124,12 @@ class Planning:
                 return Planned(sought, filled, now)
         return Planned(problem, decide(problem, due=due), now)
 
-    def ahead(self, state: State, now: Stamp, without: Collection[str] = ()) -> Ahead:
-        """When to refresh the outputs that are kept now so that they stay so, but for those `without`."""
-        return look_ahead(state, now, without)
+    def ahead(self, state: State, now: Stamp, without: Collection[str] = (), excluded: Collection[str] = ()) -> Ahead:
+        """When to refresh the outputs that are kept now so that they stay so, but for those `without`.
+
+        `excluded` are variants that must not be used.
+        """
+        return look_ahead(state, now, without, self.network.without(excluded) if excluded else self.network)
 
     def _demanded(self, problem: Problem, outputs: Sequence[str], full: bool) -> Problem:
         """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""

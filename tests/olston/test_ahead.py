@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from olston import ahead
 from olston.learning import Learning
 from olston.scheduler.ceiling import Ceiling
 from olston.scheduler.decide import decide
+from olston.scheduler.network import Network
 from tests.olston.test_loop import HOUR, Stage
 
 DEAR = 100_000_000
@@ -110,4 +112,51 @@ def test_what_an_output_costs_at_most_is_no_less_than_its_plan(tmp_path: Path) -
             assert decide(problem, due=[output]).cost <= Ceiling(problem).of(output) < 60
         stage.settle()
         stage.clock.advance("1 day")
+    stage.lease.release()
+
+
+class Unlearned(Learning):
+    """What is pretended takes no time; it is expected to take as long as what it stands for."""
+
+    def priced(self, db: Any, network: Network) -> Network:
+        return network
+
+
+def both(tmp_path: Path) -> Stage:
+    """Two outputs of one channel that is computed: `x` is due with every wave, `y` a while after it."""
+    wf = ol.Workflow("both")
+    kept = wf.source("rows", "k string").map("kept", lambda df: df)
+    for name, bound in (("x", "0 s"), ("y", "15 s")):
+        wf.output(kept.aggregate(name, by="k", n=ol.count()))
+        wf.bound_staleness(name, 0, bound)
+    stage = Stage(f"sqlite:///{tmp_path}/catalog.db", wf)
+    stage.planning = replace(stage.planning, learning=Unlearned(wf.name))
+    stage.arrive("rows")
+    stage.settle()
+    return stage
+
+
+def test_a_bound_is_kept_also_while_another_output_is_being_refreshed_all_the_time(tmp_path: Path) -> None:
+    stage = both(tmp_path)
+    for i in range(200):
+        stage.clock.advance(0.1)
+        if i % 2:
+            stage.arrive("rows")
+        while stage.loop.turn():
+            pass
+        stage.threads.run_one()
+        assert "y" not in stage.due, i
+    assert len(stage.work.delivered["x"]) > len(stage.work.delivered["y"]) > 1
+    stage.lease.release()
+
+
+def test_an_output_is_begun_as_early_as_its_plan_takes_without_the_variants_that_fail(tmp_path: Path) -> None:
+    stage = staged(tmp_path, 1)
+    with stage.catalog.look() as db:
+        state = stage.planning.load(db)
+    near = stage.clock.now() + HOUR - 1_000_000
+    failing = {v.name for v in stage.planning.network.variants if v.widget == "dear" and v.signature.incremental}
+    before, after = (stage.planning.ahead(state, near, (), excluded).begin["dear"] for excluded in ((), failing))
+    assert before[0] > after[0]
+    assert before[1] < after[1]
     stage.lease.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 from sqlmodel import col, select
 
 import olston as ol
+from olston import maintain
 from olston.catalog.records import PlanRecord, StepRecord
 from olston.loop import Loop
 from olston.planning import Planning
+from olston.step import Stored
 from tests.pretended import Pretended, arrive, engine
 
 
@@ -56,6 +59,30 @@ def test_every_output_that_could_not_be_refreshed_says_why_itself(tmp_path: Path
     with pytest.raises(ol.StepError):
         made.refresh()
     assert [o.failed is None for o in made.status().outputs] == [True, False]
+    made.close()
+
+
+class Folding(Pretended):
+    """Takes a while to fold."""
+
+    def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
+        time.sleep(1)
+        return super().fold(stored, attempt)
+
+
+def test_a_refresh_of_one_output_does_only_that_also_while_something_is_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Folding(workflow=two())
+    made = engine(two(), str(tmp_path), work)
+    arrive(made, "as", "bs")
+    made.refresh()
+    monkeypatch.setattr(maintain, "PARTS", 0)
+    for _ in range(3):
+        arrive(made, "as", "bs")
+        made.refresh("a")
+    assert [s for s in made.history().steps if s.step.endswith(".fold")]
+    assert [len(work.delivered[o]) for o in ("a", "b")] == [4, 1]
     made.close()
 
 

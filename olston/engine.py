@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from olston import arrivals, held, identity, polling, reading, setbacks, shipped, taken
+from olston import arrivals, events, held, identity, polling, reading, setbacks, shipped, taken
 from olston import ingest as arriving
 from olston import session as sessions
 from olston import state as states
@@ -31,6 +31,7 @@ from olston.errors import IngestError, OlstonError, SchemaError, StepError, Stor
 from olston.faults import point
 from olston.feed import Feed
 from olston.learning import Learning
+from olston.lease import Lease
 from olston.maintain import retire
 from olston.operators.columns import View, see
 from olston.planned import PlanOf
@@ -135,14 +136,14 @@ class Engine:
         is raised when they have arrived. With `anew`, all there is now replaces what the source had.
         """
         self._declare_sources()
-        offered_at, found, faults = self.now, [], []
+        offered_at, found, faults = self.now, [], list[Exception]()
         for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
             try:
                 with self._catalog.look() as db:
                     known = taken.position(db, self.workflow.name, name)
                 with self._sessions.lent() as session:
                     new = polling.look(self.store, session, name, known, self._digests[name], anew=anew)
-            except OlstonError as error:
+            except Exception as error:
                 faults.append(error)
             else:
                 found += [new] if new is not None else []
@@ -249,7 +250,8 @@ class Engine:
             record = db.get(WorkflowRecord, self.workflow.name)
             assert record is not None
             record.paused = paused
-        self._scheduling.command({"pause": paused})
+            events.happen(db, self.workflow.name, events.COMMAND, {"pause": paused}, self.now)
+        self._scheduling.wake()
 
     @property
     def _paused(self) -> bool:
@@ -472,12 +474,14 @@ class Engine:
                 raise
         return self._planning
 
-    def _declare(self) -> None:
+    def _declare(self, lease: Lease | None = None) -> None:
         """Make the catalog know this definition, before anything is done by it. Questions leave it as it is."""
         with self._catalog.look() as db:
             known = agrees(db, self.workflow.name, self._digests)
         if not known:
             with self._catalog.transaction() as db:
+                if lease is not None:
+                    lease.check(db)
                 declare(db, self.workflow)
         if "store" in self.__dict__ and not (known and self._arrives):
             self._settle_in(self.store)

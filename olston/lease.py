@@ -40,12 +40,15 @@ class Lease:
         self._released = threading.Event()
 
     def take(self) -> bool:
-        """Hold the workflow, if nobody does, or the holder let it expire, or its process is dead on this machine."""
+        """Hold the workflow, if nobody does, or the holder let it expire, or its process is dead on this machine.
+
+        Also if this one held it last, and could not say that it let go.
+        """
         with self._catalog.transaction() as db:
             known = db.get(LeaseRecord, self.workflow)
             if known is None:
                 known = LeaseRecord(workflow=self.workflow, holder="", fence=0, expires_at=0)
-            elif known.holder and known.expires_at > _now() and not is_dead(known.holder):
+            elif known.holder not in ("", self.holder) and known.expires_at > _now() and not is_dead(known.holder):
                 return False
             known.holder, known.fence, known.expires_at = self.holder, known.fence + 1, self._expiry()
             db.add(known)

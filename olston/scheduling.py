@@ -47,14 +47,14 @@ class Fulfilled:
 class Scheduling:
     """The part of an engine that schedules. It holds the lease only while it turns the loop.
 
-    `declare` makes the catalog know the definition that it schedules by.
+    `declare` makes the catalog know the definition that it schedules by, in a transaction that the lease checks.
     """
 
     def __init__(
         self,
         catalog: Catalog,
         workflow: str,
-        declare: Callable[[], None],
+        declare: Callable[[Lease], None],
         planning: Callable[[], Planning],
         work: Callable[[], Work],
         clock: Callable[[], int],
@@ -73,6 +73,11 @@ class Scheduling:
         self.wake()
         assert event.id is not None
         return event.id
+
+    @property
+    def leads(self) -> bool:
+        """Whether it holds the workflow now."""
+        return self._loop is not None
 
     def wake(self) -> None:
         """Let the loop look at the log now, if it turns here."""
@@ -167,12 +172,16 @@ class Scheduling:
                 return
             pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="olston-step")
             try:
-                self._declare()  # the definition of the one who leads rules
                 # if nobody else held it since, the catalog knows all that consumers hold
                 fence, before = self.lease.fence, self._caught_up_at
-                loop = Loop(
-                    self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit, serving=serving
-                )
+                try:
+                    self._declare(self.lease)  # the definition of the one who leads rules
+                    loop = Loop(
+                        self._catalog, self._planning, self._work, self.lease, self._clock, pool.submit, serving=serving
+                    )
+                except LeaseLost:  # before it began
+                    yield None
+                    return
                 loop.caught_up = before is not None and fence == before + 1
                 self._loop = loop
                 grace = 0.0  # who is interrupted wants to go

@@ -34,7 +34,7 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
             every = {"seconds": follows.poll / 1e6, "next_run_time": datetime.now(UTC)}
             jobs.add_job(_poll, "interval", args=[engine, name], id=f"poll {name}", **every)
     soon = datetime.now(UTC) + timedelta(hours=1)  # so that it is done where schedulers are restarted every day
-    jobs.add_job(_vacuum, "interval", args=[engine], id="vacuum", days=1, next_run_time=soon)
+    jobs.add_job(_vacuum, "interval", args=[engine, scheduling], id="vacuum", days=1, next_run_time=soon)
     waking = _Waking(engine, jobs)
     with _signals(stop, scheduling):
         jobs.start()
@@ -52,9 +52,11 @@ def _poll(engine: Engine, source: str) -> None:
         log.warning("%s", error)
 
 
-def _vacuum(engine: Engine) -> None:
+def _vacuum(engine: Engine, scheduling: Scheduling) -> None:
+    """Who leads tidies up: one that waits may know another definition, by which what is needed is not."""
     try:
-        engine.vacuum()
+        if scheduling.leads:
+            engine.vacuum()
     except OlstonError as error:
         log.warning("%s", error)
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from olston.catalog import Catalog
+from olston.errors import CatalogError
 from olston.lease import Lease, LeaseLost
 
 
@@ -67,3 +68,23 @@ def test_the_lease_of_a_process_that_was_killed_here_need_not_expire(catalog: Ca
         process.wait()
     assert mine.take()
     mine.release()
+
+
+def test_who_could_not_say_that_it_let_go_takes_the_workflow_again_at_once(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, other = Lease(catalog, "w"), Lease(catalog, "w")
+    assert lease.take()
+
+    def refused(**_: bool) -> None:
+        raise CatalogError("connection refused.")
+
+    with monkeypatch.context() as away:
+        away.setattr(catalog, "transaction", refused)
+        lease.release()
+    assert not other.take()
+    assert lease.take()
+    assert lease.fence == 2
+    lease.release()
+    assert other.take()
+    other.release()

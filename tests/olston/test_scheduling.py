@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlmodel import col, select
 
 import olston as ol
-from olston import maintain
-from olston.catalog.records import PlanRecord, StepRecord
+from olston import maintain, polling
+from olston.catalog.records import EventRecord, LeaseRecord, PlanRecord, StepRecord
+from olston.declared import agrees
+from olston.lease import Lease
 from olston.loop import Loop
 from olston.planning import Planning
+from olston.serve import _vacuum
 from olston.step import Stored
 from tests.pretended import Pretended, arrive, engine
 
@@ -160,4 +165,94 @@ def test_of_a_split_that_is_done_within_a_delivery_nothing_is_learned_of_its_sha
     assert last is not None
     assert last.name == "split(news,other).incremental → news"
     assert {o["variant"]: o["rows"] is None for o in last.outcomes} == {"append": False, "incremental": True}
+    made.close()
+
+
+def test_who_lost_the_lease_before_it_began_declares_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It slept, and another took the workflow over with another definition."""
+    changed = two()
+    changed.source("more", "k string")
+    slow, other = engine(two(), str(tmp_path), Pretended()), engine(changed, str(tmp_path), Pretended())
+    arrive(slow, "as", "bs")
+    slept, declare = list[bool](), slow._scheduling._declare
+
+    def slept_through(lease: Lease) -> None:
+        if not slept:
+            slept.append(True)
+            with slow._catalog.transaction() as db:
+                known = db.get(LeaseRecord, "two")
+                assert known is not None
+                known.expires_at = 0
+            assert other._scheduling.lease.take()
+            other._declare(other._scheduling.lease)
+            try:
+                declare(lease)
+            finally:
+                with slow._catalog.look() as db:
+                    assert agrees(db, "two", other._digests)
+                other._scheduling.lease.release()
+        declare(lease)
+
+    monkeypatch.setattr(slow._scheduling, "_declare", slept_through)
+    assert set(slow.refresh().delivered) == {"a", "b"}
+    assert slept
+    with slow._catalog.look() as db:
+        assert agrees(db, "two", slow._digests), "it did when it had the lease again"
+    slow.close()
+    other.close()
+
+
+def test_that_a_workflow_goes_on_is_known_with_the_event_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = engine(two(), str(tmp_path), Pretended())
+    made.pause()
+    transaction, left = made._catalog.transaction, [1]
+
+    def killed_after_one(**how: bool) -> Any:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return transaction(**how)
+
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(made._catalog, "transaction", killed_after_one)
+        made.resume()
+    assert not made.status().paused
+    with made._catalog.look() as db:
+        assert [e.about for e in db.exec(select(EventRecord).order_by("id"))] == [{"pause": True}, {"pause": False}]
+    made.close()
+
+
+def test_only_who_leads_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, tidied = engine(two(), str(tmp_path), Pretended()), list[bool]()
+    monkeypatch.setattr(made, "vacuum", lambda: tidied.append(made._scheduling.leads))
+    _vacuum(made, made._scheduling)
+    assert not tidied
+    with made._scheduling._leading(serving=True):
+        _vacuum(made, made._scheduling)
+    assert tidied == [True]
+    made.close()
+
+
+def test_a_source_that_cannot_be_taken_for_whatever_reason_holds_back_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wf = ol.Workflow("followed")
+    for name in ("broken", "whole"):
+        wf.source(name, "k string", files=f"{name}/*.csv")
+    made, arrived = engine(wf, str(tmp_path), Pretended()), list[Any]()
+
+    def look(store: object, session: object, channel: str, *_: object, **__: object) -> str:
+        if channel == "broken":
+            raise ConnectionError("reset by peer.")
+        return channel
+
+    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), None
+    monkeypatch.setattr(polling, "look", look)
+    monkeypatch.setattr(made, "_declare_sources", lambda: None)
+    monkeypatch.setattr(made, "_arrive", lambda _, __, found: arrived.extend(found))
+    with pytest.raises(ConnectionError, match="reset by peer"):
+        made.poll()
+    assert arrived == ["whole"]
     made.close()

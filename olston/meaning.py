@@ -207,9 +207,9 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _package(value: Any) -> str:
-    """The package of a function, a class or a module; what lies beside the file of a workflow is of one."""
+    """The package of a function, a class or a module; what lies in one folder is of one, however it was imported."""
     name = str(value.__name__ if isinstance(value, ModuleType) else value.__module__).partition(".")[0]
-    return "a project" if shipped.is_noted(name) else name
+    return str(shipped.folder_of(name) or name)
 
 
 def _is_filled(slot: Any, value: Any) -> bool:

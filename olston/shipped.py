@@ -7,7 +7,9 @@ nothing of pyspark; `register` does, once there is a session.
 
 from __future__ import annotations
 
+import functools
 import sys
+import sysconfig
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +22,17 @@ def note(names: Collection[str]) -> None:
     _noted.update(names)
 
 
-def is_noted(name: str) -> bool:
-    """Whether a module is one of those of a project."""
-    return name in _noted
+def folder_of(name: str) -> Path | None:
+    """The folder in which the module or package `name` lies; none of what is installed, or was typed in."""
+    module = sys.modules.get(name)
+    folder = None if module is None else next(_places(module), None)
+    return None if folder is None or folder in _installed() else folder
+
+
+@functools.cache
+def _installed() -> frozenset[Path]:
+    paths = sysconfig.get_paths()
+    return frozenset(Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def register() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,3 +69,24 @@ def test_a_change_in_a_module_beside_the_workflow_is_a_change_of_definition(tmp_
 
     assert digest("df") == digest("(df)")
     assert digest("df") != digest("df.union(df)")
+
+
+def test_a_definition_is_the_same_however_its_file_is_run(tmp_path: Path) -> None:
+    """By the command line, as a script, or imported by one: else processes would retire each other's work."""
+    (tmp_path / "helping_all.py").write_text("def f(df):\n    return df\n")
+    told = "from olston.definition import digests; print(digests(wf)['c'])"
+    file = define(
+        tmp_path,
+        "import helping_all",
+        'a.map("c", lambda df: helping_all.f(df))',
+        f'if __name__ == "__main__":\n    {told}',
+    )
+    by_cli = f"from olston.project import find_workflow; wf = find_workflow({file!r})[0]; {told}"
+    ways = [[file], ["-c", f"from workflow import wf; {told}"], ["-c", by_cli]]
+    run = [
+        subprocess.run([sys.executable, *way], cwd=tmp_path, capture_output=True, text=True, check=True) for way in ways
+    ]
+    assert len({done.stdout for done in run}) == 1
+    (tmp_path / "helping_all.py").write_text("def f(df):\n    return df.distinct()\n")
+    other = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert other.stdout != run[0].stdout

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from olston.engine import Engine
 
 
+FAR = 10 * 365 * 86_400e6
+"""Microseconds ahead for which a date job is made at most; a bound may break later than the last year there is."""
+
+
 def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None:
     """Keep the promises of a workflow until `stop`, SIGTERM or Ctrl-C."""
     from apscheduler.schedulers.background import BackgroundScheduler
@@ -73,7 +77,8 @@ class _Waking:
             return
         self._moment = loop.next
         if loop.next is not None:
-            at = datetime.now(UTC) + timedelta(microseconds=max(0.0, loop.next - self._engine.now))
+            ahead = min(max(0.0, loop.next - self._engine.now), FAR)
+            at = datetime.now(UTC) + timedelta(microseconds=ahead)
             self._jobs.add_job(loop.woken.set, "date", run_date=at, id="wake", replace_existing=True)
 
 

@@ -281,3 +281,20 @@ def test_what_does_not_mend_itself_ends_a_server(tmp_path: Path, monkeypatch: py
     with pytest.raises(SparkError, match="no Java"):
         served.serve()
     served.close()
+
+
+def test_a_bound_that_breaks_after_the_last_year_there_is_does_not_stop_a_server(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    work = Pretended()
+    wf = counting("600000 weeks")
+    served = engine(wf, str(tmp_path), work)
+    with serving(served):
+        arrive(served, "rows")
+        soon(lambda: bool(work.delivered))
+        arrive(served, "rows")
+        time.sleep(1.5)
+        (block,) = arrive(served, "rows")
+        served.refresh("counts")
+        assert holds(work, block.stamp)
+    assert "Going on in" not in caplog.text

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -33,6 +32,7 @@ from olston.feed import Feed
 from olston.learning import Learning
 from olston.lease import Lease
 from olston.maintain import retire
+from olston.once import once
 from olston.operators.columns import View, see
 from olston.planned import PlanOf
 from olston.planning import Demand, Planning
@@ -410,7 +410,7 @@ class Engine:
         """The Spark session, started if it was not."""
         return self._session
 
-    @cached_property
+    @once
     def _session(self) -> SparkSession:
         shipped.register()
         if self._spark is None or isinstance(self._spark, Mapping):
@@ -423,11 +423,11 @@ class Engine:
         sessions.check(self._spark)
         return self._spark
 
-    @cached_property
+    @once
     def _sessions(self) -> sessions.Sessions:
         return sessions.Sessions(self._session)
 
-    @cached_property
+    @once
     def store(self) -> Store:
         """The blocks on Delta."""
         discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests)
@@ -449,15 +449,15 @@ class Engine:
     def _planning(self) -> Planning:
         return Planning(self.workflow, self._network, self._digests, self._learning, self._retention)
 
-    @cached_property
+    @once
     def _network(self) -> Network:
         return compile_workflow(self.workflow, ENGINE, self._drifting)
 
-    @cached_property
+    @once
     def _worker(self) -> Worker:
         return Worker(self.store, self._sessions, self._catalog, self._network.inputs)
 
-    @cached_property
+    @once
     def _scheduling(self) -> Scheduling:
         return Scheduling(
             self._catalog, self.workflow.name, self._declare, self._sure_planning, lambda: self._worker, self._clock.now

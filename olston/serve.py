@@ -66,13 +66,20 @@ def _vacuum(engine: Engine, scheduling: Scheduling) -> None:
 
 
 class _Waking:
-    """Keeps one date job at the next moment at which the loop has something to do."""
+    """Keeps one date job at the next moment at which the loop has something to do.
+
+    If the machine's clock is set back, what is done at intervals is not put off by as much.
+    """
 
     def __init__(self, engine: Engine, jobs: BackgroundScheduler) -> None:
         self._engine, self._jobs = engine, jobs
         self._moment: float | None = None
+        self._seen = datetime.now(UTC)
 
     def __call__(self, loop: Loop) -> None:
+        before, self._seen = self._seen, datetime.now(UTC)
+        if self._seen < before:
+            self._bring_forward(before - self._seen)
         if loop.next == self._moment:
             return
         self._moment = loop.next
@@ -80,6 +87,13 @@ class _Waking:
             ahead = min(max(0.0, loop.next - self._engine.now), FAR)
             at = datetime.now(UTC) + timedelta(microseconds=ahead)
             self._jobs.add_job(loop.woken.set, "date", run_date=at, id="wake", replace_existing=True)
+
+    def _bring_forward(self, span: timedelta) -> None:
+        from apscheduler.triggers.interval import IntervalTrigger
+
+        for job in self._jobs.get_jobs():
+            if isinstance(job.trigger, IntervalTrigger) and job.next_run_time is not None:
+                job.modify(next_run_time=job.next_run_time - span)
 
 
 @contextmanager

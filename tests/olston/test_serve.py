@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +20,7 @@ import olston as ol
 from olston.engine import Engine
 from olston.errors import CatalogError, OlstonError, SparkError, StoreError
 from olston.held import Followed
+from olston.serve import _Waking
 from tests.pretended import Pretended, arrive, engine
 
 REPOSITORY = Path(__file__).parents[2]
@@ -298,3 +301,32 @@ def test_a_bound_that_breaks_after_the_last_year_there_is_does_not_stop_a_server
         served.refresh("counts")
         assert holds(work, block.stamp)
     assert "Going on in" not in caplog.text
+
+
+def test_polls_go_on_when_the_machines_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    class Shown:
+        back = timedelta()
+
+        @classmethod
+        def now(cls, tz: tzinfo) -> datetime:
+            return datetime.now(tz) - cls.back
+
+    monkeypatch.setattr("olston.serve.datetime", Shown)
+    jobs, began = BackgroundScheduler(timezone=UTC), datetime.now(UTC)
+    jobs.start(paused=True)
+    try:
+        poll = jobs.add_job(print, "interval", minutes=5)
+        daily = jobs.add_job(print, "cron", hour=6)
+        at_six = daily.next_run_time
+        loop = SimpleNamespace(next=None)
+        waking = _Waking(cast(Any, None), jobs)
+        waking(cast(Any, loop))
+        assert poll.next_run_time > began + timedelta(minutes=4)
+        Shown.back = timedelta(days=1)
+        waking(cast(Any, loop))
+        assert poll.next_run_time < began - timedelta(hours=23)
+        assert daily.next_run_time == at_six
+    finally:
+        jobs.shutdown()

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
 from olston import jars, java
@@ -82,7 +83,7 @@ def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> 
         wanted = _settings(given, app)
         java_home = java.home(java.find(), jars.cache())
         try:
-            with _environment(java_home), _interrupts():
+            with _environment(java_home), _interrupts(), _launch():
                 session = SparkSession(SparkContext(conf=SparkConf().setAll(list(wanted.items()))))
         except Exception as error:  # of pyspark, of py4j, of the launch: all of them mean the same
             raise SparkError(
@@ -233,6 +234,30 @@ def _interrupts() -> Iterator[None]:
     finally:
         if handler is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _launch() -> Iterator[None]:
+    """A JVM whose launch is interrupted, or fails, is ended: pyspark forgets it, and it would wait for ever."""
+    from pyspark import SparkContext, java_gateway
+
+    launching: Any = java_gateway
+    launched: list[Popen[bytes]] = []
+
+    def noted(*given: Any, **named: Any) -> Popen[bytes]:
+        launched.append(Popen(*given, **named))
+        return launched[-1]
+
+    launching.Popen = noted
+    try:
+        yield
+    except BaseException:
+        if SparkContext._gateway is None:
+            for process in launched:
+                process.kill()
+        raise
+    finally:
+        launching.Popen = Popen
 
 
 @contextmanager

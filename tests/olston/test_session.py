@@ -248,3 +248,29 @@ def test_where_the_settings_bring_delta_nothing_is_fetched(key: str, monkeypatch
     monkeypatch.delattr(jars, "fetch")
     theirs = "io.delta:delta-spark_4.1_2.13:4.4.0"
     assert session._settings({key: theirs}, "app")[key] == theirs
+
+
+def test_ctrl_c_while_java_starts_leaves_no_java_behind(tmp_path: Path) -> None:
+    script = """if True:
+        import os, signal, subprocess, threading, time
+        from olston import session
+
+        def java():
+            children = ["ps", "-ww", "-o", "args=", "--ppid", str(os.getpid())]
+            listed = subprocess.run(children, capture_output=True, text=True)
+            return [line for line in listed.stdout.splitlines() if "ps -ww" not in line]
+
+        def interrupt():
+            while not any("SparkSubmit" in line for line in java()):
+                time.sleep(0.01)
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            session.start()
+        except KeyboardInterrupt:
+            time.sleep(3)
+            print("interrupted", [line for line in java() if "defunct" not in line])
+        """
+    assert run(script, tmp_path).stdout.strip() == "interrupted []"

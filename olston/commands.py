@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlmodel import Session
@@ -21,7 +21,7 @@ from olston.scheduler.network import Network
 
 @dataclass
 class Asked:
-    """A command to refresh some outputs, or what is due. `met` once a plan for it was carried out.
+    """A command to refresh some outputs, or what is due. `met` once plans for all it names were carried out.
 
     `looked_ahead` once it was looked for bounds that break before a plan for them would be done. Of a command for what
     is due, `left` are the outputs that were so when it was first planned for, at `since`, and were not refreshed yet.
@@ -37,8 +37,23 @@ class Asked:
     definition: str = ""
     """The definition of who gave it, as a digest; empty if that does not matter."""
     plans: list[str] = field(default_factory=list)
+    refreshed: frozenset[str] = frozenset()
+    """The outputs for which plans that were made for it were carried out."""
     left: frozenset[str] | None = None
     since: Stamp = 0
+
+    @property
+    def rest(self) -> Demand:
+        """What of the demand no plan was carried out for."""
+        return replace(self.demand, outputs=tuple(o for o in self.demand.outputs if o not in self.refreshed))
+
+    def carried_out(self, plan: str, due: Collection[str], now: Stamp) -> None:
+        """A plan that was made at `now` was carried out, for it or for others."""
+        if plan in self.plans:
+            self.refreshed |= set(due)
+            self.met = self.met or self.refreshed.issuperset(self.demand.outputs)
+        if self.left is not None and now >= self.since:
+            self.left -= set(due)
 
 
 class Commands:

@@ -252,7 +252,7 @@ class Loop:
             if not asked.left and not self._looks_ahead(planning, state, now, asked):
                 return self._satisfied(asked)
         if asked is not None and not asked.met:
-            plan = partial(planning.plan, state, now, asked.demand)
+            plan = partial(planning.plan, state, now, asked.rest)
         else:
             only, left = (asked.demand.outputs or None if asked is not None else None), resting | waiting
             if self._serving:  # also while something is due all the time
@@ -367,9 +367,7 @@ class Loop:
             self._interrupted.difference_update(execution.due)
             self._setbacks.overcome(execution.due, execution.variants)
             for asked in self.commands:
-                asked.met = asked.met or execution.plan in asked.plans
-                if asked.left is not None and execution.planned.now >= asked.since:
-                    asked.left -= set(execution.due)
+                asked.carried_out(execution.plan, execution.due, execution.planned.now)
             self._tidy(execution)
         for failure in execution.failures:
             self._failed(execution, failure)

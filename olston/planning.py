@@ -96,7 +96,7 @@ class Planning:
         excluded: Collection[str] = (),
         soon: Mapping[str, float] | None = None,
     ) -> Planned:
-        """The plan for what is demanded, else for what is due among `only`, but for the outputs `without`.
+        """The plan for what is demanded, else for what is due but for the outputs `without`; of either among `only`.
 
         `excluded` are variants that must not be used; `soon` are outputs that count as due although their bounds break
         only after so many microseconds, while their plan would run.
@@ -106,6 +106,7 @@ class Planning:
         network = self.network.without(excluded) if excluded else self.network
         problem = state.problem(now, network)
         if demand is not None:
+            demand = replace(demand, outputs=tuple(o for o in demand.outputs if only is None or o in only))
             sought = self._demanded(problem, demand.outputs, demand.full)
             upstream = {c for o in demand.outputs for c in network.upstream(o)} if demand.full else set()
             anew = frozenset(c for c in upstream if not self.workflow.channels[c].is_source)

@@ -357,6 +357,24 @@ def test_what_is_planned_around_for_one_output_is_used_for_another_that_has_no_o
     stage.lease.release()
 
 
+def test_of_several_outputs_asked_for_each_is_planned_around_what_failed_on_the_way_to_it(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    stage.arrive("pages")
+    arrived = stage.clock.now()
+    failed, now = StepError("a step of output failed."), stage.clock.now()
+    ways = {v.name for v in stage.planning.network.variants if v.widget == "dashboard"}
+    stage.loop._setbacks.avoid({"digests.incremental", *ways}, ["output"], failed, now)
+    stage.work.made.clear()
+    asked = stage.command(refresh=["output", "dashboard"], timed=True)
+    stage.settle()
+    assert "error" not in stage.loop.commands.answers[asked]
+    assert stage.holds("dashboard", 0) >= arrived, "which has no other way, and to which nothing failed"
+    assert stage.holds("output", 0) >= arrived
+    assert "digests.incremental" not in stage.work.made
+    stage.lease.release()
+
+
 def test_an_output_that_cannot_be_refreshed_rests_and_does_not_hold_up_the_others(stage: Stage) -> None:
     stage.arrive("pages", "clicks")
     stage.settle()

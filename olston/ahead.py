@@ -31,13 +31,18 @@ class Ahead:
     begin: dict[str, tuple[Stamp, float]] = field(default_factory=dict)
     look: Stamp | None = None
 
-    def soon(self, now: Stamp) -> dict[str, float]:
-        """The outputs to be refreshed at `now`, and after how many microseconds at most their bounds break."""
-        return {output: span for output, (moment, span) in self.begin.items() if moment <= now}
+    def soon(self, now: Stamp, within: float = 0.0) -> dict[str, float]:
+        """What has to be begun by `within` microseconds after `now`, and after how many at most the bounds break."""
+        begin = self.begin.items()
+        return {output: max(span, at + span - now) for output, (at, span) in begin if at <= now + within}
 
 
-def look_ahead(state: State, now: Stamp, without: Collection[str] = (), network: Network | None = None) -> Ahead:
+def look_ahead(
+    state: State, now: Stamp, without: Collection[str] = (), network: Network | None = None, within: float = 0.0
+) -> Ahead:
     """When to begin refreshing the outputs that are kept at `now` by what `network` has, but for those `without`.
+
+    Those to be begun by `within` microseconds after `now` are sure to be told of.
 
     No output is refreshed too late for the sake of others whose bounds break sooner: how long before its bound breaks
     one has to be begun at most, is known of every one without planning, and only what may have to be begun by then is
@@ -49,19 +54,19 @@ def look_ahead(state: State, now: Stamp, without: Collection[str] = (), network:
     for output, held in problem.holds.items():
         moment = None if held is None or output in without else bounds.breaks_at(output, held)
         if moment is not None:
-            most = _span(ceiling.of(output))
+            most = span_of(ceiling.of(output))
             coming.append((moment - int(most), output, moment, most))
     coming.sort()
-    near = [c for c in coming if c[0] <= now + SOON]
+    near = [c for c in coming if c[0] <= now + SOON + within]
     begin = {output: (earliest, most) for earliest, output, _, most in near}
     for _, output, moment, _ in near[:MOST]:
         later = replace(problem, history=History(state.timelines, max(moment, now) + 1))
         plan = decide(later, due=[output])
-        span = 0.0 if plan.infeasible is not None else _span(plan.cost)
+        span = 0.0 if plan.infeasible is not None else span_of(plan.cost)
         begin[output] = (moment - int(span), span)
     return Ahead(begin, coming[len(near)][0] if len(near) < len(coming) else None)
 
 
-def _span(cost: float) -> float:
+def span_of(cost: float) -> float:
     """Microseconds before a bound breaks at which a plan of `cost` is begun."""
     return EARLY * 1e6 * cost

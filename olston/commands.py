@@ -109,11 +109,11 @@ class Commands:
         These are the `busy` ones, and those that have something in common with one of them that is due, or with what
         one that waits asks for: it might wait for ever otherwise.
         """
-        waiting = busy | _akin(network, busy & due)
+        waiting = busy | network.akin(busy & due)
         for asked in self._waiting:
             if waiting.isdisjoint(asked.demand.outputs):
                 return asked, waiting
-            waiting |= _akin(network, asked.demand.outputs)
+            waiting |= network.akin(asked.demand.outputs)
         return None, waiting
 
     def refuse_others(self, network: Network, digests: Mapping[str, str]) -> bool:
@@ -156,8 +156,3 @@ def _of_another_definition(workflow: str, holder: str) -> OlstonError:
         "refreshed. Start that process anew with this definition, or stop it and refresh again.",
         code="OTHER_DEFINITION",
     )
-
-
-def _akin(network: Network, outputs: Collection[str]) -> frozenset[str]:
-    """The outputs that have something in common with `outputs` that is computed."""
-    return network.sharing({c for o in outputs for c in network.upstream(o) if network.producers.get(c)})

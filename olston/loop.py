@@ -270,6 +270,8 @@ class Loop:
             if self._catches_up(asked):
                 self._changed = True
             else:
+                if self._serving:
+                    planned = planning.joined(state, planned, resting | waiting)
                 self._begin(planning, state, planned, asked)
         elif asked is not None and (asked.demand.outputs or not busy):
             if not self._looks_ahead(planning, state, now, asked):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import func, select
 
 from olston import state as states
-from olston.ahead import Ahead, look_ahead
+from olston.ahead import Ahead, look_ahead, span_of
 from olston.catalog.records import ArrivalRecord, WorkflowRecord
 from olston.constraints import Staleness
 from olston.learning import Learning
@@ -19,6 +19,7 @@ from olston.scheduler.network import Network
 from olston.scheduler.problem import Problem
 from olston.scheduler.ways import DeliveryPriced
 from olston.state import State
+from olston.timeline import History
 
 if TYPE_CHECKING:
     from sqlmodel import Session
@@ -131,6 +132,24 @@ class Planning:
         `excluded` are variants that must not be used.
         """
         return look_ahead(state, now, without, self.network.without(excluded) if excluded else self.network)
+
+    def joined(self, state: State, planned: Planned, without: Collection[str] = ()) -> Planned:
+        """`planned`, or a plan for outputs too that have to wait for it and would be begun too late after it.
+
+        The outputs `without` are left alone. If there is no plan for all of them, some bound breaks, and is repaired.
+        """
+        problem, due = planned.problem, planned.decision.due
+        waiting = self.network.akin(due) - {*due, *without}
+        if not waiting:
+            return planned
+        within, others = span_of(planned.decision.cost), self.network.outputs.keys() - waiting
+        late = look_ahead(state, planned.now, others, problem.network, within).soon(planned.now, within)
+        if not late:
+            return planned
+        moment = max(problem.history.now, planned.now + int(max(late.values())) + 1)
+        problem = replace(problem, history=History(state.timelines, moment))
+        joint = decide(problem, due=(*due, *late))
+        return planned if joint.infeasible is not None else replace(planned, problem=problem, decision=joint)
 
     def _demanded(self, problem: Problem, outputs: Sequence[str], full: bool) -> Problem:
         """The problem of bringing `outputs` to the newest snapshots, if `full` from the sources alone."""

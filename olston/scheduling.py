@@ -127,8 +127,8 @@ class Scheduling:
         """Turn the loop until `stop`, waiting while another scheduler does; `turned` is called after every turn.
 
         While the catalog cannot be reached, it is tried again; what ran meanwhile is abandoned, and done again then.
-        So is it after any other failure, with a rest. What is wrong with the definition or with the installation does
-        not mend itself, and is raised.
+        So is it after any other failure, with a rest. What is wrong with the definition or with the installation, or
+        a catalog that is lost, does not mend itself, and is raised.
         """
         rest = RETRY
         while not stop.is_set():
@@ -136,6 +136,8 @@ class Scheduling:
             try:
                 self._turn(stop, turned)
             except CatalogError as error:
+                if error.code != CatalogError.code:  # it is lost, or another's
+                    raise
                 log.warning("%s Trying again.", error)
                 stop.wait(RETRY)
             except Exception as error:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from olston import cron
-from olston.errors import OlstonError
+from olston.errors import CatalogError, OlstonError
 from olston.loop import Loop
-from olston.scheduling import Scheduling, log
+from olston.scheduling import RETRY, Scheduling, log
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
@@ -32,7 +32,8 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
     for name, output in engine.workflow.outputs.items():
         if output.refresh is not None:
             asked = {"refresh": [name], "full": False, "timed": True}
-            jobs.add_job(scheduling.command, cron.trigger(output.refresh), args=[asked], id=f"refresh {name}")
+            given = [scheduling, asked, stop]
+            jobs.add_job(_refresh, cron.trigger(output.refresh), args=given, id=f"refresh {name}")
     for name, follows in engine.workflow.follows.items():
         if follows.poll is not None:
             every = {"seconds": follows.poll / 1e6, "next_run_time": datetime.now(UTC)}
@@ -46,6 +47,17 @@ def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None
             scheduling.serve(stop, waking)
         finally:
             jobs.shutdown()  # a poll that runs may finish too: what it stands on is closed next
+
+
+def _refresh(scheduling: Scheduling, asked: dict[str, Any], stop: threading.Event) -> None:
+    """Ask for a timed refresh; while the catalog cannot be reached, until it can."""
+    while not stop.is_set():
+        try:
+            scheduling.command(asked)
+            return
+        except CatalogError as error:
+            log.warning("%s Trying again.", error)
+            stop.wait(RETRY)
 
 
 def _poll(engine: Engine, source: str) -> None:

@@ -111,6 +111,10 @@ class Network:
         """The outputs that are computed from one of `channels`, or are one."""
         return frozenset(o for o in self.outputs if not self.upstream(o).isdisjoint(channels))
 
+    def akin(self, outputs: Collection[str]) -> frozenset[str]:
+        """The outputs that have something in common with `outputs` that is computed."""
+        return self.sharing({c for o in outputs for c in self.upstream(o) if self.producers.get(c)})
+
     @cached_property
     def readers(self) -> dict[tuple[str, Kind], list[tuple[Variant, int, int]]]:
         """Which variants take a block of a kind on a channel: (variant, input, position within it)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Catalog:
         try:
             self._engine = _engine(url)
             self._bring_up_to_date()
+            self._file = _file(url)
+            self._identity = _identity(self._file)
         except CatalogError:
             raise
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
@@ -52,7 +54,7 @@ class Catalog:
         What is `lasting` survives a loss of power, with all that was written before; the rest survives the end of any
         process, and does not wait for the disk. What would be found out or done again need not last.
         """
-        self._refuse_closed()
+        self._refuse_gone()
         try:
             with Session(self._engine, expire_on_commit=False) as session, session.begin():
                 # it begins here, before anything else is locked
@@ -71,7 +73,7 @@ class Catalog:
     @contextmanager
     def look(self) -> Iterator[Session]:
         """Reading only: waits for nobody, and sees the catalog as it was at one moment."""
-        self._refuse_closed()
+        self._refuse_gone()
         one_moment = {"isolation_level": "REPEATABLE READ"}
         options = {"olston_reads": True} if self._engine.dialect.name == "sqlite" else one_moment
         try:
@@ -88,9 +90,16 @@ class Catalog:
         self._closed = True
         self._engine.dispose()
 
-    def _refuse_closed(self) -> None:
+    def _refuse_gone(self) -> None:
+        """An error if it was closed, or its file deleted, which could be read and written for as long as it is open."""
         if self._closed:
             raise CatalogError(f"catalog {self.url}: was closed; open it again, by a new Engine(…).")
+        if _identity(self._file) != self._identity:
+            raise CatalogError(
+                f"catalog {self.url}: its file was deleted, or replaced by another, while it was in use. Bring it "
+                "back, or rebuild it from what lies in the home by `olston recover`; then start again.",
+                code="CATALOG_LOST",
+            )
 
     def _bring_up_to_date(self) -> None:
         with self._engine.connect() as connection:
@@ -133,12 +142,25 @@ def beside(home: str) -> str:
     return URL.create("sqlite", database=f"{folder}/catalog.db").render_as_string()
 
 
+def _file(url: str) -> Path | None:
+    """The file of a SQLite database."""
+    path = make_url(url).database if url.startswith("sqlite") else None
+    return Path(path) if path and path != ":memory:" else None
+
+
+def _identity(file: Path | None) -> tuple[int, int] | None:
+    """Which file it is, whatever is written to it; none if it is not there."""
+    with suppress(FileNotFoundError):
+        found = None if file is None else file.stat()
+        return None if found is None else (found.st_dev, found.st_ino)
+    return None
+
+
 def _engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
-    path = make_url(url).database
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    if (file := _file(url)) is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
     made = create_engine(url, connect_args={"timeout": 60})
 
     @event.listens_for(made, "connect")

@@ -160,3 +160,21 @@ def test_an_output_is_begun_as_early_as_its_plan_takes_without_the_variants_that
     assert before[0] > after[0]
     assert before[1] < after[1]
     stage.lease.release()
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["due", "asked for"])
+def test_an_output_that_would_have_to_wait_for_a_long_plan_and_be_late_is_refreshed_with_it(
+    tmp_path: Path, asked: bool
+) -> None:
+    stage = both(tmp_path)
+    for rows, refreshed in ((10, {"x"}), (DEAR, {"x", "y"})):
+        stage.arrive("rows", rows=rows)
+        if asked:
+            stage.command(refresh=["x"])
+        stage.loop.turn()
+        (execution,) = stage.loop._executions
+        assert set(execution.due) == refreshed, "it can wait for a plan of a second, but not for one of many"
+        stage.settle()
+        assert len(stage.work.delivered["y"]) == len(refreshed)
+    assert execution.planned.decision.cost > 10
+    stage.lease.release()

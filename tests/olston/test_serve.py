@@ -17,10 +17,11 @@ from typing import Any, cast
 import pytest
 
 import olston as ol
+from olston.catalog import Catalog
 from olston.engine import Engine
 from olston.errors import CatalogError, OlstonError, SparkError, StoreError
 from olston.held import Followed
-from olston.serve import _Waking
+from olston.serve import _refresh, _Waking
 from tests.pretended import Pretended, arrive, engine
 
 REPOSITORY = Path(__file__).parents[2]
@@ -191,6 +192,55 @@ def test_a_catalog_that_cannot_be_reached_for_a_while_is_tried_again(
         (block,) = arrive(other, "rows")
         soon(lambda: holds(work, block.stamp))
     other.close()
+
+
+def test_a_timed_refresh_is_asked_for_once_the_catalog_can_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("olston.serve.RETRY", 0.01)
+    work, refused = Pretended(), [CatalogError("catalog: connection refused.")] * 3
+    served = engine(counting("1 week"), str(tmp_path), work)
+    (block,) = arrive(served, "rows")
+    command = served._scheduling.command
+
+    def reached(asked: dict[str, Any]) -> int:
+        if refused:
+            raise refused.pop()
+        return command(asked)
+
+    monkeypatch.setattr(served._scheduling, "command", reached)
+    _refresh(served._scheduling, {"refresh": ["counts"], "full": False, "timed": True}, threading.Event())
+    assert not refused
+    with serving(served):
+        soon(lambda: holds(work, block.stamp))
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["deleted", "replaced"])
+def test_a_server_ends_when_its_catalog_is_deleted_under_it(tmp_path: Path, another: bool) -> None:
+    """Whoever has it open could go on with it, and nobody else would ever see what it wrote."""
+    work = Pretended()
+    served = engine(counting(), str(tmp_path), work)
+    (block,) = arrive(served, "rows")
+    ended: list[Exception] = []
+
+    def serve() -> None:
+        try:
+            served.serve(stop=threading.Event())
+        except OlstonError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    soon(lambda: holds(work, block.stamp))
+    for file in tmp_path.glob("catalog.db*"):
+        file.unlink()
+    if another:
+        Catalog(f"sqlite:///{tmp_path}/catalog.db").close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert [e.code for e in ended if isinstance(e, OlstonError)] == ["CATALOG_LOST"]
+    assert "olston recover" in str(ended[0])
+    served.close()
 
 
 def test_paused_and_resumed(tmp_path: Path) -> None:

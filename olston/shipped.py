@@ -23,7 +23,10 @@ def note(names: Collection[str]) -> None:
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder in which the module or package `name` lies; none of what is installed, or was typed in."""
+    """The folder in which the module or package `name` lies; none of what is installed, or was typed in.
+
+    What lies in a package lies where that does, also if it was imported as if it stood alone.
+    """
     module = sys.modules.get(name)
     folder = None if module is None else next(_places(module), None)
     return None if folder is None or folder in _installed() else folder
@@ -45,12 +48,12 @@ def register() -> None:
 
 
 def beside(folder: Path, before: Collection[str]) -> Iterator[str]:
-    """The modules and packages lying in `folder` that were imported since `before` was all there was.
+    """The modules and packages lying where `folder` does that were imported since `before` was all there was.
 
     What is installed in an environment below it does not lie in the folder itself.
     """
     for name, module in list(sys.modules.items()):
-        if name not in before and "." not in name and folder in _places(module):
+        if name not in before and "." not in name and _outside(folder) in _places(module):
             yield name
 
 
@@ -58,6 +61,11 @@ def _places(module: ModuleType) -> Iterator[Path]:
     """The folders in which a module, or a package, lies."""
     packages = getattr(module, "__path__", None)
     if packages is not None:
-        yield from (Path(p).resolve().parent for p in packages)
+        yield from (_outside(Path(p).resolve().parent) for p in packages)
     elif file := getattr(module, "__file__", None):
-        yield Path(file).resolve().parent
+        yield _outside(Path(file).resolve().parent)
+
+
+def _outside(folder: Path) -> Path:
+    """The folder of the package that `folder` belongs to; itself if it is no package."""
+    return _outside(folder.parent) if (folder / "__init__.py").exists() else folder

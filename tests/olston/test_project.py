@@ -90,3 +90,23 @@ def test_a_definition_is_the_same_however_its_file_is_run(tmp_path: Path) -> Non
     (tmp_path / "helping_all.py").write_text("def f(df):\n    return df.distinct()\n")
     other = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert other.stdout != run[0].stdout
+
+
+def test_a_definition_within_a_package_is_the_same_however_its_file_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "odd_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    told = "from olston.definition import digests; print(digests(wf)['c'])"
+    file = define(package, "from odd_package.helping import f", 'a.map("c", lambda df: f(df))')
+    by_cli = f"from olston.project import find_workflow; wf = find_workflow({file!r})[0]; {told}"
+    by_import = f"from odd_package.workflow import wf; {told}"
+
+    def digest(way: str, body: str) -> str:
+        (package / "helping.py").write_text(f"def f(df):\n    return {body}\n")
+        shutil.rmtree(package / "__pycache__", ignore_errors=True)
+        return subprocess.run(
+            [sys.executable, "-c", way], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert digest(by_cli, "df") == digest(by_import, "df")
+    assert digest(by_cli, "df.distinct()") == digest(by_import, "df.distinct()") != digest(by_import, "df")

@@ -273,4 +273,5 @@ def test_ctrl_c_while_java_starts_leaves_no_java_behind(tmp_path: Path) -> None:
             time.sleep(3)
             print("interrupted", [line for line in java() if "defunct" not in line])
         """
-    assert run(script, tmp_path).stdout.strip() == "interrupted []"
+    done = run(script, tmp_path)
+    assert done.stdout.strip() == "interrupted []", done.stderr

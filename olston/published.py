@@ -27,9 +27,12 @@ from olston.store import Store, folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _WHOLE = "partitionOverwriteMode", "static"  # a session may say that partitions which get no rows stay
 _ZONELESS = "timestamp_ntz"
+_COUNTED, _COUNTED_BY_DELTA = "delta.dataSkippingNumIndexedCols", 32
+"""The columns from the left that have statistics, and how many these are unless a table says otherwise."""
 
 Altered: TypeAlias = tuple[Way, Way | None]
 """How a delivery was made, and what the data would have allowed, if that was looked at."""
@@ -286,7 +289,10 @@ class Published:
         builder = DeltaTable.createIfNotExists(session)
         builder = builder.tableName(name) if name is not None else builder.location(str(path))
         builder = builder.addColumns(self._store.schemas.public(self._output)).property(table.IN_PLACE, "true")
-        (builder.clusterBy(*map(quoted, cluster_by)) if cluster_by else builder).execute()
+        if cluster_by:
+            counted = str(_counted(self._store.schemas.public(self._output), cluster_by))
+            builder = builder.property(_COUNTED, counted).clusterBy(*map(quoted, cluster_by))
+        builder.execute()
         return str(self.path(session))
 
     def _enable(self, session: SparkSession, path: str) -> None:
@@ -300,11 +306,30 @@ class Published:
     def _cluster(self, session: SparkSession, path: str) -> None:
         """Cluster the table as declared, if it is not and can be."""
         wanted, place = self._publication.cluster_by, f"delta.{quoted(path)}"
-        if not wanted or not set(wanted) <= set(session.read.format("delta").load(path).columns):
+        columns = session.read.format("delta").load(path).schema if wanted else None
+        if columns is None or not set(wanted) <= set(columns.names):
             return
         (found,) = session.sql(f"DESCRIBE DETAIL {place}").select("clusteringColumns").collect()
-        if [c.strip("`") for c in found[0]] != list(wanted):
+        if list(map(_unquoted, found[0])) != list(wanted):
+            if (counted := _counted(columns, wanted)) > _COUNTED_BY_DELTA:
+                session.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('{_COUNTED}' = '{counted}')")
             session.sql(f"ALTER TABLE {place} CLUSTER BY ({', '.join(map(quoted, wanted))})")
+
+
+def _unquoted(name: str) -> str:
+    """A name that Delta tells in quotes if it needs any."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _counted(columns: StructType, clustered: Sequence[str]) -> int:
+    """How many columns, with what is in structs, Delta must keep statistics of: it clusters by none without."""
+    last = max(columns.names.index(c) for c in clustered)
+    return max(_COUNTED_BY_DELTA, sum(_leaves(f.dataType) for f in columns.fields[: last + 1]))
+
+
+def _leaves(kind: Any) -> int:
+    """The columns that Delta counts one of a type as."""
+    return sum(_leaves(f.dataType) for f in kind.fields) if hasattr(kind, "fields") else 1
 
 
 def _delivery(commit: table.Commit) -> Delivery:

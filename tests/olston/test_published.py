@@ -293,6 +293,17 @@ def clustering(lake: Lake, name: str) -> list[str]:
     return [c.strip("`") for c in found[0]]
 
 
+@pytest.mark.parametrize("by", [["a.b"], ["b`c", "n"]])
+def test_a_table_that_is_clustered_as_declared_is_not_clustered_again(
+    lake: Lake, spark: SparkSession, by: list[str]
+) -> None:
+    wf = ol.Workflow("w")
+    wf.output(wf.source("s", "`b``c` string, `a.b` string, n int").map("o", lambda df: df), cluster_by=by)
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/clustered by {len(by)}", wf), "o")
+    made = [consumer.deliver(BASE, [("x", "y", n)], n) for n in (1, 2, 3)]
+    assert [d.version for d in made] == [1, 2, 3], "one commit makes the table, and each delivery is one"
+
+
 def test_columns_change_with_the_definition_and_the_table_is_clustered_again(lake: Lake, spark: SparkSession) -> None:
     consumer = Consumer(lake, "clustered")
     consumer.deliver(BASE, [("a", 1, "x")], 1)
@@ -307,6 +318,31 @@ def test_columns_change_with_the_definition_and_the_table_is_clustered_again(lak
     newer.deliver("Δ⁺", {("b", 1): 1}, 3)
     assert clustering(lake, f"delta.`{path}`") == ["n"]
     assert newer.number() == 3
+
+
+def test_a_table_is_clustered_by_columns_of_which_delta_has_no_statistics_by_itself(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    numbers = [f"c{i} int" for i in range(40)]
+
+    def consumer(columns: list[str], *by: str) -> Consumer:
+        wf = ol.Workflow("w")
+        wf.output(wf.source("pages", ", ".join(columns)).map("wide", lambda df: df), cluster_by=by)
+        return Consumer(Lake(spark, tmp_path, wf), "wide")
+
+    first = consumer(numbers, "c33", "c0")
+    first.deliver(BASE, [tuple(range(40))], 1)
+    first.deliver("Δ⁺", {tuple(range(1, 41)): 1}, 2)
+    place = f"delta.`{first.table.path(spark)}`"
+    assert clustering(first.lake, place) == ["c33", "c0"]
+    # and a table that is there, with more columns than one in a struct
+    nested = [f"s struct<{', '.join(f'f{i}: int' for i in range(30))}>", *numbers]
+    second = consumer(nested, "c39")
+    second.deliver(BASE, [(None, *range(40))], 3)
+    second.deliver("Δ⁺", {(None, *range(1, 41)): 1}, 4)
+    assert clustering(first.lake, place) == ["c39"]
+    spark.sql(f"OPTIMIZE {place}")
+    assert second.rows() == bag((None, *range(40)), (None, *range(1, 41)))
 
 
 def test_a_table_takes_times_without_a_zone_once_the_definition_has_them(lake: Lake, spark: SparkSession) -> None:

@@ -65,12 +65,11 @@ def refuse_strange(catalog: Catalog, session: SparkSession, home: str, workflow:
         )
 
 
-def mark(session: SparkSession, home: str, workflow: str) -> str:
-    """Let the home be that of a catalog that is about to be rebuilt, whosever it was; returns its identity."""
-    path, mine = _path(home, workflow), new()
+def mark(session: SparkSession, home: str, workflow: str, mine: str) -> None:
+    """Let the home be that of the catalog with the identity `mine`, whosever it was."""
+    path = _path(home, workflow)
     filesystem.drop(session, path)
     filesystem.put(session, path, _said(mine))
-    return mine
 
 
 def check_here(catalog: Catalog, home: str, workflow: str, *, marks_only: bool) -> None:

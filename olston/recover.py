@@ -96,7 +96,7 @@ def recover(
     deliveries = [d for output in store.workflow.outputs for d in _deliveries(survey, session, output)]
     _leave_out_lost(survey, session, arrived)
     point("recovery-read")
-    mine = identity.mark(session, store.home, workflow)  # before: who dies between the two has to begin again
+    mine = identity.new()
     with catalog.transaction() as db:
         _refuse(db, catalog, workflow, force)
         for table in (ArrivalRecord, BlockRecord, DeliveryRecord, RewriteRecord):
@@ -108,6 +108,8 @@ def recover(
         known.planned_at = max(known.planned_at, survey.newest)
         known.identity = mine
         db.add(known)
+    # after: if the catalog cannot be written, it is still that of the home; who dies here has to begin again
+    identity.mark(session, store.home, workflow, mine)
     point("recovery-catalogued")
     return Recovered(
         workflow,

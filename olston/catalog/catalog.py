@@ -66,8 +66,8 @@ class Catalog:
                 yield session
         except OperationalError as error:
             raise CatalogError(
-                f"catalog {self.url}: could not be written: {error.orig} Nothing of it was written; see that the "
-                "database runs and has room, and run again."
+                f"catalog {self.url}: could not be written: {_first_line(error.orig or error)}. Nothing of it was "
+                "written; see that the database runs and has room, and run again."
             ) from error
 
     @contextmanager
@@ -82,7 +82,8 @@ class Catalog:
                 yield session
         except OperationalError as error:
             raise CatalogError(
-                f"catalog {self.url}: could not be read: {error.orig} See that the database runs, and run again."
+                f"catalog {self.url}: could not be read: {_first_line(error.orig or error)}. See that the database "
+                "runs, and run again."
             ) from error
 
     def close(self) -> None:
@@ -125,7 +126,7 @@ class Catalog:
             command.upgrade(config, "head")
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,26 +179,46 @@ def test_an_arrival_whose_file_cannot_be_written_has_arrived_and_is_written_late
     assert len(list(place.glob("*.json"))) == 3
 
 
-def test_a_full_disk_changes_nothing_and_says_where(lab: Lab, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True).returncode:
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two megabytes."""
+    made = tmp_path / "disk"
+    made.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", made], capture_output=True).returncode:
         pytest.skip("may not mount a small disk here")
-    try:
-        catalog = f"sqlite:///{tmp_path}/elsewhere.db"
-        engine = Engine(counting(), str(disk), clock=lab.clock, spark=lab.spark, catalog=catalog)
-        engine.ingest("rows", lab.keys("a"))
-        (disk / "ballast").write_bytes(b"x" * 1_000_000)
-        many = lab.spark.range(200_000).selectExpr("uuid() AS k")
-        with pytest.raises(ol.StoreError, match=rf"DISK_FULL.*{disk}.*is full.*make room"):
-            engine.ingest("rows", many)
-        assert engine.read("rows").count() == 1
-        (disk / "ballast").unlink()
-        engine.ingest("rows", lab.keys("b"))
-        assert engine.read("rows").count() == 2
-        engine.close()
-    finally:
-        subprocess.run(["umount", "--lazy", disk], check=True)
+    yield made
+    subprocess.run(["umount", "--lazy", made], check=True)
+
+
+def test_a_full_disk_changes_nothing_and_says_where(lab: Lab, tmp_path: Path, disk: Path) -> None:
+    catalog = f"sqlite:///{tmp_path}/elsewhere.db"
+    engine = Engine(counting(), str(disk), clock=lab.clock, spark=lab.spark, catalog=catalog)
+    engine.ingest("rows", lab.keys("a"))
+    (disk / "ballast").write_bytes(b"x" * 1_000_000)
+    many = lab.spark.range(200_000).selectExpr("uuid() AS k")
+    with pytest.raises(ol.StoreError, match=rf"DISK_FULL.*{disk}.*is full.*make room"):
+        engine.ingest("rows", many)
+    assert engine.read("rows").count() == 1
+    (disk / "ballast").unlink()
+    engine.ingest("rows", lab.keys("b"))
+    assert engine.read("rows").count() == 2
+    engine.close()
+
+
+def test_a_catalog_that_cannot_be_rebuilt_for_want_of_room_stays_as_it_was(lab: Lab, disk: Path) -> None:
+    lab.engine.close()
+    shutil.copytree(lab.home, disk / "home")
+    lab.home = disk / "home"
+    reopen(lab)
+    assert lab.rows("counts") == {("a", 2): 1, ("b", 1): 1}
+    with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(bytes(4096))
+    with pytest.raises(ol.CatalogError, match=r"could not be written: database or disk is full\. Nothing of it was"):
+        lab.engine.recover(force=True)
+    assert lab.rows("counts") == {("a", 2): 1, ("b", 1): 1}
+    (disk / "ballast").unlink()
+    one_more(lab)
 
 
 def test_a_clock_that_jumps_back_gives_later_stamps_all_the_same(lab: Lab) -> None:

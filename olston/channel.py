@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from olston.caller import caller
 from olston.errors import OptionError, WorkflowError
 from olston.operators.states import Aggregation
 from olston.operators.weak import WeakDelta
@@ -39,6 +40,8 @@ class Channel:
     internal: bool = False
     schema: str | None = None
     pathways: tuple[Pathway, ...] = field(default=(), repr=False)
+    declared_at: str = field(default_factory=caller, repr=False)
+    """`FILE:LINE` of the user's code."""
 
     @property
     def is_source(self) -> bool:

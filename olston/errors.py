@@ -136,8 +136,13 @@ class SparkError(OlstonError, RuntimeError):
 def unknown(thing: str, name: object, known: Iterable[str], place: str = "") -> UnknownNameError:
     """The error for `name`, which is no `thing` of `place`, with the nearest valid names."""
     names = list(known)
-    near = get_close_matches(str(name), names, n=3, cutoff=0.5)
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    hint = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else f"known: {listed or 'none'}."
+    hint = meant(name, names) or f"known: {listed or 'none'}."
     where = f" in {place}" if place else ""
     return UnknownNameError(f"{thing} {name!r}: no such {thing}{where}; {hint}")
+
+
+def meant(name: object, known: Iterable[str]) -> str:
+    """Asks whether one of `known` that is near to `name` was meant; empty if none is near."""
+    near = get_close_matches(str(name), list(known), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

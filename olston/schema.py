@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston.alike import alike
-from olston.errors import SchemaError
+from olston.errors import SchemaError, meant
 from olston.failure import place, reason
 from olston.nothing import refuse_rows_of_nothing
 from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
@@ -52,9 +52,7 @@ class Schemas:
 
     def public(self, channel: str) -> StructType:
         """The columns that users see."""
-        from pyspark.sql.types import StructType
-
-        return StructType([f for f in self.stored[channel].fields if not is_hidden(f.name)])
+        return _public(self.stored[channel])
 
 
 def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, StructType] | None = None) -> Schemas:
@@ -67,17 +65,17 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
     faults: list[SchemaError] = []
     for channel in workflow.channels.values():
         if channel.is_source:
-            with _gathered(faults):
+            with _gathered(faults, channel.declared_at):
                 stored = _source(channel, channel.name in workflow.arrivals, (discovered or {}).get(channel.name))
                 empty[channel.name] = session.createDataFrame([], stored)
     for widget in workflow.widgets.values():
         if all(c.name in empty for c in widget.inputs):
-            with _gathered(faults):
+            with _gathered(faults, workflow.channels[widget.makes()[-1].name].declared_at):
                 _derive(session, workflow, widget, empty, drifting)
     made = Schemas({name: rows.schema for name, rows in empty.items()}, frozenset(drifting))
     for output in workflow.outputs.values():
         if output.channel in empty:
-            with _gathered(faults):
+            with _gathered(faults, output.declared_at):
                 _refuse_odd_clustering(output.channel, made.public(output.channel), output.cluster_by)
     if faults:
         for other in faults[1:]:
@@ -88,11 +86,13 @@ def resolve(session: SparkSession, workflow: Workflow, discovered: Mapping[str, 
 
 
 @contextmanager
-def _gathered(faults: list[SchemaError]) -> Iterator[None]:
-    """What is wrong is put to `faults`, and keeps nobody from looking at the rest."""
+def _gathered(faults: list[SchemaError], declared_at: str) -> Iterator[None]:
+    """What is wrong with what is declared there is put to `faults`, and keeps nobody from looking at the rest."""
     try:
         yield
     except SchemaError as error:
+        if declared_at:
+            error.message += f" It is declared at {declared_at}."
         faults.append(error)
 
 
@@ -123,7 +123,8 @@ def _source(channel: Channel, arrival: bool, found: StructType | None) -> Struct
         for column in (*weak.key, *((weak.by,) if isinstance(weak, Replace) and weak.by else ())):
             if column not in declared.names:
                 raise SchemaError(
-                    f"{channel.name}: key or order {column!r} is no column of it: {declared.simpleString()}."
+                    f"{channel.name}: key or order {column!r} is no column of it: {declared.simpleString()}"
+                    f"{_or_meant(column, declared.names)}"
                 )
         if isinstance(weak, Replace) and weak.by is not None:
             declared = StructType([*declared.fields]).add(DELETED, BooleanType())
@@ -176,7 +177,7 @@ def _asked(widget: Widget, question: Any, *inputs: DataFrame) -> Any:
     except SchemaError:
         raise
     except Exception as error:
-        columns = "; ".join(rows.schema.simpleString() for rows in inputs)
+        columns = "; ".join(_shown(rows.schema) for rows in inputs)
         at = place(error)
         where = f"It was raised at {at}; correct it there" if at else f"Correct what {widget.name} is given"
         raise SchemaError(
@@ -235,9 +236,25 @@ def _refuse_other_names(channel: str, schema: StructType, what: str, names: Sequ
     for name in names:
         if name not in schema.names:
             raise SchemaError(
-                f"{channel}: {what} names {name!r}, and its columns are {schema.simpleString()}; name one of them, "
-                "spelt as it is there."
+                f"{channel}: {what} names {name!r}, and its columns are {_shown(schema)}; name one of them, "
+                f"spelt as it is there{_or_meant(name, schema.names)}"
             )
+
+
+def _public(schema: StructType) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType([f for f in schema.fields if not is_hidden(f.name)])
+
+
+def _shown(schema: StructType) -> str:
+    return str(_public(schema).simpleString())
+
+
+def _or_meant(name: str, columns: Sequence[str]) -> str:
+    """The end of a sentence about `name`, which is none of `columns`."""
+    asked = meant(name, [c for c in columns if not is_hidden(c)])
+    return f"; {asked}" if asked else "."
 
 
 def _refuse_odd_clustering(channel: str, schema: StructType, cluster_by: Sequence[str]) -> None:
@@ -264,7 +281,8 @@ def _refuse_odd_join(widget: Join, left: DataFrame, right: DataFrame) -> None:
         for column in widget.on:
             if column not in rows.columns:
                 raise SchemaError(
-                    f"{widget.name}: joins on {column!r}, which its {side} does not have: {rows.columns}."
+                    f"{widget.name}: joins on {column!r}, which its {side} does not have: {rows.columns}"
+                    f"{_or_meant(column, rows.columns)}"
                 )
     # Spark would make both the same: texts numbers or dates, great numbers doubles. Rows that differ would meet one row
     for column in widget.on:

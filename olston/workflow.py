@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import cron
 from olston.block import BASE, DELTA, MONOTONE, Kind
+from olston.caller import caller
 from olston.channel import Channel, Columns
 from olston.constraints import Inconsistency, Staleness
 from olston.duration import Duration, microseconds
@@ -35,6 +36,8 @@ class Publication:
     cluster_by: tuple[str, ...] = ()
     feed: bool = False
     refresh: str | None = None
+    declared_at: str = field(default_factory=caller, repr=False, compare=False)
+    """`FILE:LINE` of the user's code."""
 
 
 @dataclass(repr=False)
@@ -183,7 +186,7 @@ class Workflow:
             cron.read(refresh, f"output({found.name}): ")
         if feed is None:
             # a table has the public columns only: what needs hidden ones to be applied cannot be brought to it
-            plain = (w.kind for w in found.weak if isinstance(w, Replace) and w.by is None)
+            plain = (w.kind for w in found.weak if isinstance(w, Replace) and w.plain)
             accepts = frozenset({BASE, DELTA, MONOTONE, *plain})
         else:
             known = [BASE, DELTA, MONOTONE, *(w.kind for w in found.weak)]

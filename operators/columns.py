@@ -44,7 +44,7 @@ class View(Enum):
 
 def is_reserved(name: str) -> bool:
     """Whether users may not name a column so; Spark tells names apart without regard to case."""
-    return name.lower() in (WEIGHT, DELETED, BLOCK) or name.startswith(PREFIX)
+    return name.lower() in (WEIGHT, DELETED, BLOCK, *ALL) or name.startswith(PREFIX)
 
 
 def is_hidden(name: str) -> bool:

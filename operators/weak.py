@@ -59,6 +59,11 @@ class WeakDelta:
     arrives: ClassVar[bool] = False
     """Whether arrivals or operators make it, so that it can do without converters from other kinds."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether it can be applied by who has the public columns only."""
+        return True
+
     def __post_init__(self) -> None:
         pairs = ((TO_BASE, TO_DELTA),) if self.arrives else ((FROM_DELTA, FROM_BASES), (TO_BASE, TO_DELTA))
         for made, readable in pairs:
@@ -144,6 +149,10 @@ class Replace(WeakDelta):
     rows_of_channel = chains = arrives = True
 
     @property
+    def plain(self) -> bool:
+        return self.by is None
+
+    @property
     def supplied(self) -> frozenset[str]:
         if self.by is not None:  # a deletion may bring back a row of lesser order, which a replacement would refuse
             return frozenset({TO_BASE, TO_DELTA})
@@ -171,6 +180,7 @@ class Increment(WeakDelta):
 
     columns: tuple[str, ...] = ()
     rows_of_channel = chains = arrives = True
+    plain = False
 
     @property
     def supplied(self) -> frozenset[str]:

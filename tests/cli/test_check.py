@@ -61,22 +61,43 @@ def test_the_columns_of_every_channel_are_found_and_nothing_is_written(stage: St
           "workflow.py:7, in <lambda>")),
         ('orders.filter("paid", "amount > 0")', 'orders.filter("paid", "amout > 0")',
          ("paid: fails on rows of struct<id:bigint,customer:string,amount:int>: ",
-          "[`amount`, `id`, `customer`]. Correct what paid is given")),
+          "[`amount`, `id`, `customer`]. Correct what paid is given", "It is declared at FILE:7.")),
+        ('orders.filter("paid", "amount > 0")', 'orders.split({"paid": "amout > 0"}, rest="free")[0]',
+         ("split(paid,free): fails on rows of struct<", "[`amount`, `id`, `customer`]", "It is declared at FILE:7.")),
         ('on="customer"', 'on="id"',
-         ("located: joins on 'id', which its right does not have: ['customer', 'country']",)),
-        ('by="country"', 'by="land"', ("totals: ", "`land` cannot be resolved", "country:string")),
-        ('key="customer"', 'key="customers"', ("customers: key or order 'customers' is no column of it: struct<",)),
-        ("wf.output(totals)", 'wf.output(totals, cluster_by=["land"])', ("totals: cluster_by names 'land'",)),
+         ("located: joins on 'id', which its right does not have: ['customer', 'country']. It is declared at FILE:7.",
+          )),
+        ('on="customer"', 'on="custmer"',
+         ("joins on 'custmer', which its left does not have: ['id', 'customer', 'amount']; did you mean 'customer'? "
+          "It is declared at FILE:7.",)),
+        ('by="country"', 'by="land"',
+         ("totals: ", "`land` cannot be resolved", "country:string", "It is declared at FILE:8.")),
+        ('ol.sum("amount")', 'ol.sum("amout")', ("totals: ", "[`amount`, ", "It is declared at FILE:8.")),
+        ('ol.sum("amount")', 'ol.agg("max(amout)")', ("totals: ", "[`amount`, ", "It is declared at FILE:8.")),
+        ('key="customer"', 'key="customers"',
+         ("customers: key or order 'customers' is no column of it: struct<customer:string,country:string>; did you "
+          "mean 'customer'? It is declared at FILE:6.",)),
+        ('orders.filter("paid", "amount > 0")', 'orders.map("paid", lambda df: df, key="ids")',
+         ("paid: key names 'ids', and its columns are struct<id:", "did you mean 'id'? It is declared at FILE:7.")),
+        ('orders.filter("paid", "amount > 0")',
+         'orders.extract("paid", lambda df: df, key="id", order_by="amout")',
+         ("paid: order_by names 'amout', and its columns are struct<id:bigint,customer:string,amount:int>; name one of",
+          "did you mean 'amount'? It is declared at FILE:7.")),
+        ("amount int", "amount integr", ('orders: columns ', '"INTEGR"', "It is declared at FILE:5.")),
+        ("wf.output(totals)", 'wf.output(totals, cluster_by=["countri"])',
+         ("totals: cluster_by names 'countri'", "did you mean 'country' or 'amount'? It is declared at FILE:9.")),
     ],
-    ids=["map", "filter", "join", "by", "key", "cluster_by"],
+    ids=["map", "filter", "split", "join", "on", "by", "sum", "agg", "key", "key of map", "order_by", "columns",
+         "cluster_by"],
 )  # fmt: skip
 def test_columns_that_are_not_there_are_errors(stage: Stage, right: str, wrong: str, said: tuple[str, ...]) -> None:
     assert right in WORKFLOW
-    (stage.folder / "workflow.py").write_text(WORKFLOW.replace(right, wrong))
+    file = stage.folder / "workflow.py"
+    file.write_text(WORKFLOW.replace(right, wrong))
     told = stage.run("check")
     assert told.code == 2
     for part in said:
-        assert part in told.err
+        assert part.replace("FILE", str(file)) in told.err
     assert "Traceback" not in told.err
     assert stage.run("check", "--json").json["error"]["code"] == "BAD_SCHEMA"
 

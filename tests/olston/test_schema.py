@@ -104,6 +104,7 @@ def test_what_may_be_null_is_data_and_not_type(spark: SparkSession) -> None:
         ("_weight int", "'_weight' is kept for olston; choose another name"),
         ("_deleted boolean", "'_deleted' is kept for olston"),
         ("__mine int", "'__mine' is kept for olston"),
+        ("`*` int", "'*' is kept for olston"),  # as a key it would be all columns
         ("`my column` int", "'my column' cannot be stored under its name; choose one without blanks"),
         ("a map<string,int>", "is of type map<string,int>, which Spark cannot compare"),
         ("a array<struct<b: map<string,int>>>", "which Spark cannot compare"),
@@ -244,6 +245,7 @@ def test_what_does_not_fit_is_found_with_the_name_of_its_widget(
     with pytest.raises(SchemaError) as raised:
         resolve(spark, wf)
     assert fault in str(raised.value)
+    assert f"It is declared at {__file__}:" in str(raised.value)
 
 
 def test_the_error_of_a_function_is_kept_as_the_cause(spark: SparkSession) -> None:

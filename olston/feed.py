@@ -55,6 +55,9 @@ class Feed:
         self._store, self._output = store, output
         self._path = store.path(f"feeds/{folder(output)}")
         self._series = f"olston:{store.workflow.name}:{output}"
+        accepted = store.workflow.outputs[output].accepts
+        hidden = any(w.kind in accepted and not w.plain for w in store.workflow.channels[output].weak)
+        self._view = View.STORED if hidden else View.PUBLIC
 
     @property
     def place(self) -> str:
@@ -121,10 +124,13 @@ class Feed:
         return made
 
     def rows(self, session: SparkSession, fed: Fed) -> DataFrame:
-        """What a block says, in the form of its kind: a strong delta, which has a column `_weight`, is netted."""
+        """What a block says, in the form of its kind: a strong delta, which has a column `_weight`, is netted.
+
+        Where a kind that is accepted cannot be applied without what is hidden, every block shows that.
+        """
         block = fed.stored.block
         stored = self._store.read(session, block.channel, block.kind, fed.stored.content)
-        shown = see(stored, View.PUBLIC, tombstones=is_weak(block.kind))
+        shown = see(stored, self._view, tombstones=is_weak(block.kind))
         # rows that differ in what is hidden only cancel out
         return bag.net(shown) if is_strong(block.kind) and shown.columns != stored.columns else shown
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import CursorRecord
+from olston.errors import StoreError
 from olston.feed import Feed
 from olston.provenance import Provenance
 
@@ -50,7 +51,16 @@ class Subscription:
             return known.number if known else 0
 
     def acknowledge(self, consumer: str, number: int) -> None:
-        """`consumer` has taken all up to `number`, and need not be given them again."""
+        """`consumer` has taken all up to `number`, and need not be given them again.
+
+        A number that was not delivered yet is refused: the blocks up to it would never be given.
+        """
+        last = self._feed.last(self._session)
+        if number > last:
+            raise StoreError(
+                f"{self._output}: consumer {consumer!r} acknowledges block {number}, and the last of its feed is "
+                f"{last}; acknowledge the number of a block that was given."
+            )
         with self._catalog.transaction() as db:
             known = db.get(CursorRecord, (self._workflow, self._output, consumer))
             if known is None:

@@ -12,6 +12,7 @@ import pytest
 import olston as ol
 from olston import session as sessions
 from olston.engine import Engine
+from olston.errors import StoreError
 from tests.cluster.scenario import START, search
 
 if TYPE_CHECKING:
@@ -226,6 +227,11 @@ def test_a_feed_hands_over_blocks_in_order(spark: SparkSession, tmp_path: Path) 
     feed.acknowledge("indexer", 1)
     assert [g.number for g in made.engine.feed("twice").after("indexer")] == [3], "it is remembered how far it came"
     assert len(list(feed.after("archive"))) == 3
+    with pytest.raises(
+        StoreError, match="twice: consumer 'archive' acknowledges block 4, and the last of its feed is 3"
+    ):
+        feed.acknowledge("archive", 4)
+    assert feed.cursor("archive") == 0, "else block 4 would never be given"
     assert made.rows("twice") == {(2,): 1, (4,): 1, (6,): 1}
     for g in given:
         assert made.engine.provenance("twice", g.block.id).content == g.content

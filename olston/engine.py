@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from olston import arrivals, events, held, identity, polling, reading, taken
 from olston import ingest as arriving
 from olston import state as states
-from olston import trace as tracing
 from olston.arrive import arrive
 from olston.attempt import new_attempt
 from olston.block import BASE, Block
@@ -30,7 +29,6 @@ from olston.planned import PlanOf
 from olston.planning import Demand, Planning
 from olston.provenance import Stamp
 from olston.published import Published
-from olston.recover import Recovered, recover
 from olston.release import release
 from olston.report import HistoryOf, ProvenanceOf, Report, StatusOf
 from olston.retention import forget_history
@@ -38,18 +36,21 @@ from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
 from olston.scheduler.explain import explain
 from olston.schema import resolve
-from olston.serve import serve
 from olston.standing import standing
 from olston.status import history, report, status
 from olston.step import Inline, Stored, operand
 from olston.store import Store
 from olston.subscription import Subscription
-from olston.trace import TraceOf
-from olston.vacuum import Vacuumed, vacuum
+
+# what carries plans out is imported where it is used: questions need none of it, and are to be answered at once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from sqlmodel import Session
+
+    from olston.recover import Recovered
+    from olston.trace import TraceOf
+    from olston.vacuum import Vacuumed
 
 
 class Engine(Ground):
@@ -191,6 +192,8 @@ class Engine(Ground):
 
         While another scheduler serves the workflow, it waits.
         """
+        from olston.serve import serve
+
         self._recognise()
         serve(self, self._scheduling, stop or threading.Event())
 
@@ -233,6 +236,8 @@ class Engine(Ground):
         computed again. Nothing else may use the home meanwhile. A catalog that knows something is left alone, unless
         `force` says that it is to be emptied first.
         """
+        from olston.recover import recover
+
         kept = arrivals.kept(self._session, arrivals.place(self.home, self.workflow.name))
         told = taken.columns_told((a for waves in kept for a in waves.arrivals), self._digests)
         discovered = polling.columns(self._catalog, self._session, self.workflow, self._digests, told)
@@ -257,6 +262,8 @@ class Engine(Ground):
         arrived longer ago than the engine's retention only what is needed does: a source can be read as of then no
         more. Of events, plans and steps the catalog keeps those of the time `history`, and the last of each name.
         """
+        from olston.vacuum import vacuum
+
         with self._sessions.lent() as session:
             needed, released = held.fed(self.store, session), set[str]()
             if not dry_run:
@@ -320,6 +327,8 @@ class Engine(Ground):
 
     def trace(self, channel: str, where: str, at: Stamp | datetime | str | None = None) -> TraceOf:
         """Which snapshots the rows of `channel` may come from of which the condition `where`, in SQL, holds."""
+        from olston import trace as tracing
+
         whole, found, moment = self.provenance(channel, at), self.workflow.channel(channel), reading.moment(at)
         if isinstance(moment, str) or found.name not in self.workflow.outputs:
             return tracing.trace(whole, where, self.read(channel, at), (), self._held)

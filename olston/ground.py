@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from olston import arrivals, identity, polling, setbacks, shipped
-from olston import session as sessions
 from olston.catalog import Catalog, beside
 from olston.catalog.records import ChannelRecord
 from olston.clock import Clock, SystemClock
@@ -26,14 +25,17 @@ from olston.planning import Planning
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
 from olston.scheduler.network import Network
-from olston.scheduling import Scheduling
 from olston.schema import resolve
 from olston.store import Store
-from olston.worker import Worker
+
+# what carries plans out is imported where it is used: questions need none of it, and are to be answered at once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from olston.scheduling import Scheduling
+    from olston.session import Sessions
+    from olston.worker import Worker
     from olston.workflow import Workflow
 
 
@@ -84,6 +86,8 @@ class Ground:
 
     @once
     def _session(self) -> SparkSession:
+        from olston import session as sessions
+
         shipped.register()
         if self._spark is None or isinstance(self._spark, Mapping):
             from pyspark import SparkContext
@@ -96,8 +100,10 @@ class Ground:
         return self._spark
 
     @once
-    def _sessions(self) -> sessions.Sessions:
-        return sessions.Sessions(self._session)
+    def _sessions(self) -> Sessions:
+        from olston.session import Sessions
+
+        return Sessions(self._session)
 
     @once
     def store(self) -> Store:
@@ -127,10 +133,14 @@ class Ground:
 
     @once
     def _worker(self) -> Worker:
+        from olston.worker import Worker
+
         return Worker(self.store, self._sessions, self._catalog, self._network.inputs)
 
     @once
     def _scheduling(self) -> Scheduling:
+        from olston.scheduling import Scheduling
+
         return Scheduling(
             self._catalog, self.workflow.name, self._declare, self._sure_planning, lambda: self._worker, self._clock.now
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Index, text
+from sqlalchemy import JSON, BigInteger, Column, Index
 from sqlmodel import Field, SQLModel
 
 
@@ -19,7 +19,13 @@ def _moment(**options: Any) -> Any:
     return Field(sa_type=BigInteger, **options)
 
 
-class WorkflowRecord(SQLModel, table=True):
+class Record(SQLModel):
+    """A row. Its validators are made only if something asks for them, and nothing does: rows are our own."""
+
+    model_config = {"defer_build": True}
+
+
+class WorkflowRecord(Record, table=True):
     """A workflow. `planned_at` is the greatest `now` that a plan has used: arrivals are stamped later.
 
     `identity` tells this catalog from others that know a workflow of this name; its home says it too.
@@ -33,7 +39,7 @@ class WorkflowRecord(SQLModel, table=True):
     identity: str | None = None
 
 
-class ChannelRecord(SQLModel, table=True):
+class ChannelRecord(Record, table=True):
     """A channel as it was last defined. `digest` covers all that it is computed by, also upstream; `own` does not.
 
     `definition` is what the latter is the digest of, as `olston.definition` has it.
@@ -50,7 +56,7 @@ class ChannelRecord(SQLModel, table=True):
     drifting: bool = False
 
 
-class PathwaysRecord(SQLModel, table=True):
+class PathwaysRecord(Record, table=True):
     """The pathways that a channel has, or had, by the definition of that digest: what it made is told by them."""
 
     __tablename__ = "pathways"
@@ -61,7 +67,7 @@ class PathwaysRecord(SQLModel, table=True):
     pathways: list[Any] = _json()
 
 
-class ArrivalRecord(SQLModel, table=True):
+class ArrivalRecord(Record, table=True):
     """A snapshot of a source; `offered_at` is when the data was offered, by the clock.
 
     `taken` says what of a followed source it is, as `olston.taken` has it; `stands_for` is the oldest arrival that was
@@ -79,7 +85,7 @@ class ArrivalRecord(SQLModel, table=True):
     stands_for: int | None = _moment(default=None, nullable=True)
 
 
-class RewriteRecord(SQLModel, table=True):
+class RewriteRecord(Record, table=True):
     """A stamp whose file in the home is to be written anew, or dropped, as the catalog has it."""
 
     __tablename__ = "rewrite"
@@ -88,7 +94,7 @@ class RewriteRecord(SQLModel, table=True):
     stamp: int = _moment(primary_key=True)
 
 
-class BlockRecord(SQLModel, table=True):
+class BlockRecord(Record, table=True):
     """A block that exists. `live`: planning may still use it; of others the files may be gone."""
 
     __tablename__ = "block"
@@ -109,7 +115,7 @@ class BlockRecord(SQLModel, table=True):
     live: bool = True
 
 
-class DeliveryRecord(SQLModel, table=True):
+class DeliveryRecord(Record, table=True):
     """What a consumer holds since delivery `number`; `version` is that of the published table, none of a feed."""
 
     __tablename__ = "delivery"
@@ -128,7 +134,7 @@ class DeliveryRecord(SQLModel, table=True):
     """The first of MERGE, UPSERT and REWRITE that was found possible when a delta was last looked at."""
 
 
-class PlanRecord(SQLModel, table=True):
+class PlanRecord(Record, table=True):
     """A plan that was carried out, with the evidence for it; `fence` is the number of the scheduler that did."""
 
     __tablename__ = "plan"
@@ -143,7 +149,7 @@ class PlanRecord(SQLModel, table=True):
     fence: int | None = None
 
 
-class StepRecord(SQLModel, table=True):
+class StepRecord(Record, table=True):
     """One attempt at a step of a plan: what it was expected to cost, and what came of it.
 
     `outcomes` are those of the invocations in it, as `olston.scheduler.outcome` tells them; of maintenance, `plan` is
@@ -169,7 +175,7 @@ class StepRecord(SQLModel, table=True):
     outcomes: list[Any] = Field(default_factory=list, sa_column=Column(JSON, nullable=False, server_default="[]"))
 
 
-class SetbackRecord(SQLModel, table=True):
+class SetbackRecord(Record, table=True):
     """Why an output is left as it is for a while: no way to refresh it was found, or each failed."""
 
     __tablename__ = "setback"
@@ -180,13 +186,12 @@ class SetbackRecord(SQLModel, table=True):
     happened_at: int = _moment()
 
 
-class EventRecord(SQLModel, table=True):
+class EventRecord(Record, table=True):
     """Something that happened, in the order in which it did; handled once. A command is answered when it is done."""
 
     __tablename__ = "event"
-    __table_args__ = (
-        Index("event_pending", "workflow", postgresql_where=text("NOT handled"), sqlite_where=text("NOT handled")),
-    )
+    # of those not handled only, as the migration says for each database: said here, every dialect would be imported
+    __table_args__ = (Index("event_pending", "workflow"),)
 
     id: int | None = Field(default=None, primary_key=True)
     workflow: str
@@ -198,7 +203,7 @@ class EventRecord(SQLModel, table=True):
     answer: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
 
 
-class LeaseRecord(SQLModel, table=True):
+class LeaseRecord(Record, table=True):
     """Who schedules a workflow. `fence` grows with every holder."""
 
     __tablename__ = "lease"
@@ -209,7 +214,7 @@ class LeaseRecord(SQLModel, table=True):
     expires_at: int = _moment()
 
 
-class CursorRecord(SQLModel, table=True):
+class CursorRecord(Record, table=True):
     """The last block of a feed that a consumer took."""
 
     __tablename__ = "cursor"
@@ -220,7 +225,7 @@ class CursorRecord(SQLModel, table=True):
     number: int
 
 
-class FollowedRecord(SQLModel, table=True):
+class FollowedRecord(Record, table=True):
     """How far a followed source was taken: in `rounds` waves, of a table up to `version`.
 
     `columns` are those found there, if none were declared.
@@ -237,7 +242,7 @@ class FollowedRecord(SQLModel, table=True):
     columns: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-class TakenRecord(SQLModel, table=True):
+class TakenRecord(Record, table=True):
     """A file that was taken, as it was then, and the block its rows came with."""
 
     __tablename__ = "taken"

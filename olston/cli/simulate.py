@@ -26,7 +26,12 @@ def simulate(
         typer.Argument(help="An example by its name, or a Python file that defines a workflow; else the project's."),
     ] = None,
     weeks: Annotated[
-        float | None, typer.Option(help="Simulated weeks; 10 by default, 12 hours with --policies.", min=0.001)
+        float | None,
+        typer.Option(
+            help="Simulated weeks; by default the longest bound and a wave of every source, 10 of an example, and "
+            "12 hours with --policies.",
+            min=0.001,
+        ),
     ] = None,
     set_: Annotated[
         str | None,
@@ -49,14 +54,15 @@ def simulate(
 ) -> None:
     """Run a workflow in simulated time: how fresh would it be, and what would it cost?
 
-    [bold]Examples:[/bold] olston simulate --weeks 2; olston simulate search_preprocessing --weeks 10;
+    [bold]Examples:[/bold] olston simulate; olston simulate --weeks 2; olston simulate search_preprocessing;
     olston simulate search_preprocessing --set "inconsistency(output)=1 day,1 week,4 weeks"
     """
     from olston.cli.progress import progress_bar
-    from olston.project import find_workflow
+    from olston.project import EXAMPLES, find_workflow
     from olston.scheduler.simulate import compare
     from olston.scheduler.simulate.paper import TABLE_5, TABLE_6
     from olston.scheduler.simulate.rates import read_rates
+    from olston.scheduler.simulate.span import LONGEST, enough
     from olston.scheduler.simulate.what_if import parse_setting
 
     if workflow is None:
@@ -70,9 +76,13 @@ def simulate(
         raise RatesError(f"{workflow or found.name}: no {file.name} beside it; write one, or give --rates FILE.")
     found.check()
     setting = parse_setting(set_, found) if set_ is not None else None
-    default = POLICY_SPAN if policies else 10 * UNITS["week"]
-    span = default if weeks is None else int(weeks * UNITS["week"])
     numbers = read_rates(file, found)
+    chosen = weeks is None and not policies and workflow not in EXAMPLES
+    if chosen:
+        span = enough(found, numbers, setting.values if setting else ())
+    else:
+        default = POLICY_SPAN if policies else LONGEST
+        span = default if weeks is None else int(weeks * UNITS["week"])
     lines = len(setting.values) if setting else 3 if policies else 4
     paper: Mapping[str, Figures] = {}
     with progress_bar(f"simulating {found.name}", lines * runs * span, quiet=as_json) as tell:
@@ -93,6 +103,8 @@ def simulate(
         print(json.dumps(_report(title, setup, numbers.unit, rows, paper), ensure_ascii=False))
     else:
         _show(title, setup, numbers.unit, rows, paper, curve=setting is not None)
+        if chosen and span < LONGEST:
+            print("in this time every bound can break once; --weeks N takes longer")
         if plot is not None:
             print(f"drawn to {plot}")
 

@@ -115,6 +115,21 @@ def test_rates_from_another_file(capsys: pytest.CaptureFixture[str], mine: Path,
     assert report(capsys, str(mine), *SHORT, "--rates", str(other))["unit"] == "pounds"
 
 
+def test_without_being_told_it_takes_as_long_as_a_bound_takes_to_break(
+    capsys: pytest.CaptureFixture[str], mine: Path
+) -> None:
+    with mine.open("a") as file:
+        file.write('wf.bound_inconsistency(out, "2 days")\n')
+    assert report(capsys, str(mine))["weeks"] == pytest.approx((48 + 1) / (7 * 24))
+    setting = ("--set", "staleness(digests, 0)=1 hour,3 days")
+    assert report(capsys, str(mine), *setting)["weeks"] == pytest.approx((72 + 1) / (7 * 24))
+    assert run(str(mine)) == 0
+    assert "2 days 1 hour" in (text := capsys.readouterr().out)
+    assert "--weeks N takes longer" in text
+    assert run(str(mine), *SHORT) == 0
+    assert "takes longer" not in capsys.readouterr().out
+
+
 def test_the_seed_and_the_number_of_runs_are_respected(capsys: pytest.CaptureFixture[str], mine: Path) -> None:
     first, same, other = (report(capsys, str(mine), *SHORT, "--seed", s)["rows"][0]["cost"] for s in ("1", "1", "2"))
     assert first == same != other

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from olston import listing
 from olston.filesystem import java
 from olston.schema import nullable
 
@@ -30,7 +31,7 @@ class Write:
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
-        self._session, self._none = session, java(session, "scala.Option").empty()
+        self._session, self._path, self._none = session, path, java(session, "scala.Option").empty()
         with self._active():
             log = java(session, f"{_DELTA}.DeltaLog").forTable(session._jsparkSession, path)
             self._transaction = log.startTransaction(self._none, self._none)
@@ -45,13 +46,23 @@ class Write:
         columns = StructType.fromJson(json.loads(self._transaction.metadata().schemaString()))
         return not any(f.metadata for f in columns.fields) and _typed(columns) == _typed(rows.schema)
 
-    def listed(self) -> Any | None:
-        """The files of the table, where the checksum of its version lists them, as it does while they are few."""
+    def listed(self) -> list[Any] | None:
+        """The files of the table, where the end of its log tells them without a job."""
         checksum = self._transaction.snapshot().checksumOpt()
-        files = checksum.get().allFiles() if checksum.isDefined() else self._none
-        return files.get() if files.isDefined() else None
+        if not checksum.isDefined():
+            return None
+        files = checksum.get().allFiles()
+        if files.isDefined():
+            return [files.get().apply(i) for i in range(files.get().size())]
+        told = listing.listed(self._session, self._path, self.version, int(checksum.get().numFiles()))
+        if told is None:
+            return None
+        actions = getattr(java(self._session, f"{_DELTA}.actions.Action$"), "MODULE$")
+        return [actions.fromJson(json.dumps({"add": file})) for file in told]
 
-    def commit(self, rows: DataFrame, series: str, number: int, metadata: str, over: Any | None = None) -> None:
+    def commit(
+        self, rows: DataFrame, series: str, number: int, metadata: str, over: Sequence[Any] | None = None
+    ) -> None:
         """Add `rows`, also if there are none, as `number` of `series`; fails if that was committed meanwhile.
 
         With `over`, all files of the table as `listed`, they take the place of what those hold; it fails if anything
@@ -66,8 +77,8 @@ class Write:
             modes = java(session, "org.apache.spark.sql.SaveMode")
             if over is not None:
                 begun.readWholeTable()
-                for i in range(over.size()):
-                    actions = actions.appended(over.apply(i).removeWithTimestamp(now, True))
+                for file in over:
+                    actions = actions.appended(file.removeWithTimestamp(now, True))
             counted = java(session, f"{_DELTA}.actions.SetTransaction")(series, number, option.apply(now))
             write = java(session, f"{_DELTA}.DeltaOperations$Write")
             mode = modes.Append if over is None else modes.Overwrite

@@ -128,10 +128,10 @@ class Published:
         own = said.get("output"), said.get("workflow", self._store.workflow.name)
         return "delivery" in said and own == (self._output, self._store.workflow.name)
 
-    def _refuse_foreign(self, session: SparkSession, path: str, number: int) -> None:
+    def _refuse_foreign(self, made: table.Numbered, path: str, number: int) -> None:
         """An error unless the table holds what delivery `number - 1` left; a later delivery is found out later."""
         by = "is gone"
-        for commit in table.history(session, path):
+        for commit in made.before():
             if self._is_own(commit):
                 if commit.metadata["delivery"] >= number - 1:
                     return
@@ -177,9 +177,9 @@ class Published:
         path = None
         try:
             path = self._made(session)
-            if block.kind != BASE:
-                self._refuse_foreign(session, path, number)
             with table.numbered(session, path, self._series, number, attempt, metadata) as made:
+                if block.kind != BASE:
+                    self._refuse_foreign(made, path, number)
                 way, allows = self._commit(session, path, block, rows, ways, made, held)
             assert made.commit is not None
             return replace(_delivery(made.commit), way=way, allows=allows)

@@ -195,10 +195,12 @@ def _settings(given: Mapping[str, str], app: str) -> dict[str, str]:
     if not any("delta-spark" in given.get(key, "") for key in ("spark.jars", "spark.jars.packages")):
         ours["spark.jars"] = ",".join(map(str, jars.fetch()))
     ours["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()}"
+    if sys.platform == "linux":  # those processes of Hadoop's start in two thirds of the time
+        ours["spark.driver.extraJavaOptions"] += " -Djdk.lang.Process.launchMechanism=VFORK"
     wanted = ours | dict(given)
     for key, by in JOINED.items():
         if key in ours:
-            added = (part for part in given.get(key, "").split(by) if part and part != ours[key])
+            added = (part for part in given.get(key, "").split(by) if part and part not in ours[key].split(by))
             wanted[key] = by.join((ours[key], *added))
     return wanted
 

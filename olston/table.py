@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -115,27 +116,37 @@ class Numbered:
 
     def __init__(self, session: SparkSession, path: str, series: str, number: int, said: str) -> None:
         self._session, self._path, self._series, self._number, self._said = session, path, series, number, said
+        self._read: list[Commit] = []
         self.commit: Commit | None = None
+
+    @cached_property
+    def _begun(self) -> Write:
+        return Write(self._session, self._path)
+
+    def before(self) -> Iterator[Commit]:
+        """The versions that the table has before it, in falling order, as far as their log is still there."""
+        yield from self._read
+        for commit in history(self._session, self._path, self._begun.version - len(self._read)):
+            self._read.append(commit)
+            yield commit
 
     def append(self, rows: DataFrame) -> None:
         """Add `rows`; makes the table if there is none, in which rows can be changed in place."""
-        begun = Write(self._session, self._path)
-        if begun.takes(rows) and self._is_next(begun.version):
-            begun.commit(rows, self._series, self._number, self._said)
+        if self._begun.takes(rows) and self._is_next():
+            self._begun.commit(rows, self._series, self._number, self._said)
         else:
             rows.write.format("delta").mode("append").option(IN_PLACE, "true").save(self._path)
 
     def overwrite(self, rows: DataFrame) -> bool:
         """Put `rows` in the place of all that the table has, unless Delta would have to look for that first."""
-        begun = Write(self._session, self._path)
-        there = begun.listed() if begun.takes(rows) and self._is_next(begun.version) else None
+        there = self._begun.listed() if self._begun.takes(rows) and self._is_next() else None
         if there is not None:
-            begun.commit(rows, self._series, self._number, self._said, there)
+            self._begun.commit(rows, self._series, self._number, self._said, there)
         return there is not None
 
-    def _is_next(self, version: int) -> bool:
-        """Whether the log up to `version` says that the number before was the last, so that nobody need look it up."""
-        for commit in islice(history(self._session, self._path, version), RECENT):
+    def _is_next(self) -> bool:
+        """Whether the log says that the number before was the last, so that nobody need look it up."""
+        for commit in islice(self.before(), RECENT):
             if commit.series is not None and commit.series[0] == self._series:
                 return commit.series[1] == self._number - 1
         return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.operators import bag, unmatched
-from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few
+from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few, quoted
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
@@ -241,8 +241,6 @@ def keys_at_most(operator: Operator, operands: Sequence[Block]) -> float | None:
 
 def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
     """The inner join of two operands, of which one at least is a delta; weights multiply."""
-    from pyspark.sql import functions as F
-
     names = [f"{PREFIX}left", f"{PREFIX}right"]
     sides = [
         few(side.rows, side.small).withColumnRenamed(WEIGHT, name)
@@ -251,10 +249,9 @@ def joined(left: Operand, right: Operand, on: Sequence[str]) -> DataFrame:
         for side, other, name in zip((left, right), (right, left), names, strict=True)
     ]
     made = sides[0].join(sides[1], on=list(on), how="inner")
-    weights = [col(n) for n in names if n in made.columns]
-    columns = [col(c) for c in made.columns if c not in names]
-    product = weights[0] * weights[1] if len(weights) == 2 else weights[0] if weights else F.lit(1).cast("bigint")
-    return made.select(*columns, product.alias(WEIGHT))
+    weights = [n for n in names if n in made.columns] or ["1L"]
+    # as text, in few words to Spark
+    return made.selectExpr(*[quoted(c) for c in made.columns if c not in names], f"{' * '.join(weights)} AS {WEIGHT}")
 
 
 def _met(base: Operand, delta: Operand, on: Sequence[str]) -> DataFrame:

@@ -194,9 +194,11 @@ def test_given_settings_override_ours_but_lists_are_added_to() -> None:
     assert settings["spark.my.own"] == "1"
     assert settings["spark.sql.extensions"] == f"{session.EXTENSION},some.Extension"
     assert settings["spark.jars"] == "/jars/delta.jar,/jars/storage.jar,/mine.jar"
-    ours, rest = settings["spark.driver.extraJavaOptions"].split(" ", 1)
-    assert ours.startswith("-Dlog4j2.configurationFile=file:///")
-    assert rest == "--add-opens a --add-opens b"
+    options = settings["spark.driver.extraJavaOptions"]
+    assert options.startswith("-Dlog4j2.configurationFile=file:///")
+    assert options.endswith(" --add-opens a --add-opens b")
+    assert options.count("-Djdk.lang.Process.launchMechanism=VFORK") == (sys.platform == "linux")
+    assert session._settings(settings, "app")["spark.driver.extraJavaOptions"] == options, "ours are there once"
 
 
 def test_ctrl_c_goes_on_meaning_what_was_said_before_spark_started() -> None:

@@ -117,5 +117,9 @@ def file_system(session: SparkSession, path: str) -> tuple[Any, Any]:
 
 
 def java(session: SparkSession, name: str) -> Any:
-    """A class of Java. By its whole name: Java is asked once, and not for every word of it."""
-    return getattr(cast(Any, session._jvm), name)
+    """A class of Java, by its whole name; Java is asked for it once, and by PySpark no more either."""
+    classes = cast(Any, session._jvm)
+    found = getattr(classes, name)
+    if name not in vars(classes):
+        setattr(classes, name, found)
+    return found

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from olston import jars, java
 from olston.errors import SparkError
+from olston.filesystem import java as java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +63,15 @@ LOCAL = {
 # Lists, which a given setting adds to instead of replacing: without our part there is no Delta, or no silence.
 JOINED = {"spark.sql.extensions": ",", "spark.jars": ",", "spark.driver.extraJavaOptions": " "}
 
+_ASKED_FOR = (
+    "PythonUtils",
+    "functions",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.catalyst.trees.PySparkCurrentOrigin",
+)
+"""Classes that PySpark looks up anew for nearly every word of a query: the short names in all packages it imports."""
+
 _starting = threading.Lock()
 
 
@@ -95,6 +105,8 @@ def start(settings: Mapping[str, str] | None = None, *, app: str = "olston") -> 
             session.stop()
             raise
         _say_errors_once()
+        for name in _ASKED_FOR:
+            java_class(session, name)
         return session
 
 

@@ -37,3 +37,10 @@ def test_a_file_is_put_once_and_whole(spark: SparkSession, tmp_path: Path) -> No
         == filesystem.names(spark, str(tmp_path / "in ä folder" / "none"))
         == []
     )
+
+
+def test_java_is_asked_for_a_class_once(spark: SparkSession) -> None:
+    found = filesystem.java(spark, "java.time.Year")
+    assert filesystem.java(spark, "java.time.Year") is found
+    assert found.of(2000).isLeap()
+    assert filesystem.java(spark, "PythonUtils") is spark._jvm.PythonUtils, "PySpark does not ask again either"  # type: ignore[union-attr]

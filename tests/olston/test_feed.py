@@ -117,3 +117,26 @@ def test_what_changes_only_where_nobody_sees_it_is_not_said(spark: SparkSession,
     said = [bag_of(given.rows) for given in feed.after()]
     assert said[-1] == {("b", 1): -1, ("b", 2): 1}
     engine.close()
+
+
+def test_increments_come_with_the_counts_by_which_groups_end(spark: SparkSession, tmp_path: Path) -> None:
+    """Who takes them adds them up; a group of which no row is left, `__rows` 0, is gone, and a sum of no value null."""
+    wf = ol.Workflow("w")
+    sums = wf.source("sales", "url string, n int").aggregate("sums", by="url", total=ol.sum("n"))
+    wf.output(sums, feed={"B", "δ_increment(url)"})
+    wf.bound_staleness(sums, 0, 0)
+    engine = ol.Engine(wf, str(tmp_path), spark=spark)
+    engine.ingest("sales", spark.createDataFrame([("a", 5), ("b", 1)], "url string, n int"))
+    engine.refresh()
+    changes = [("a", 5, -1), ("b", 0, 1), ("c", 1, 1)]
+    engine.ingest("sales", spark.createDataFrame(changes, "url string, n int, _weight int"), kind="delta")
+    engine.refresh()
+    first, second = engine.feed("sums").after()
+    assert (first.block.kind, second.block.kind) == (BASE, weak("increment(url)"))
+    told: dict[str, list[int]] = {}
+    for given in (first, second):
+        for row in given.rows.collect():
+            sums_, rows = told.setdefault(row.url, [0, 0])
+            told[row.url] = [sums_ + row.total, rows + row["__rows"]]
+    assert told == {"a": [0, 0], "b": [1, 2], "c": [1, 1]}
+    engine.close()

@@ -4,6 +4,7 @@
     python tests/benchmarks/operators.py --bases 1e5 --deltas 1e2,1e4   quickly
     python tests/benchmarks/operators.py --write-priors       also refreshes scheduler/priors.toml
     python tests/benchmarks/operators.py --only 'united|BΔ'   variants whose names match
+    python tests/benchmarks/operators.py --deliveries         the ways to deliver alone, a few minutes
 
 Left out are asynchronous batch, which does what batch does, and chains, which are lists.
 
@@ -45,13 +46,15 @@ from olston.step import Step, Stored, linked, rows, run
 from olston.store import Store
 from tests.benchmarks.deliveries import publishing
 from tests.benchmarks.every_widget import events, keys_of, statistics, workflow
-from tests.benchmarks.priors import priors, write_priors
+from tests.benchmarks.priors import priors, write_priors, write_ways
 from tests.physical import shuffled, walk
 
 T = Provenance.at
 ROOT = str(Path(__file__).parents[2])
 COMPARED = ("events", "items", "counts", "newest")
 """Channels whose bases are compared: one with each representation."""
+PUBLISHED = [10**4, 2 * 10**5, 10**6]
+"""Rows of the published tables to which changes are brought."""
 OWN_LIMIT = 0.050
 ENOUGH = 6.0
 """Seconds after which a variant is not measured once more."""
@@ -326,12 +329,18 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--write-priors", action="store_true")
     parser.add_argument("--only", type=re.compile, default=re.compile(""))
+    parser.add_argument("--deliveries", action="store_true", help="measure the ways to deliver alone")
     options = parser.parse_args()
     bases = [int(float(b)) for b in options.bases.split(",")]
     deltas = [int(float(d)) for d in options.deltas.split(",")]
     home = tempfile.mkdtemp(prefix="olston-bench-")
     session = sessions.start({"spark.driver.memory": "8g"}, app="olston bench")
     try:
+        if options.deliveries:
+            delivered = publishing(session, home, PUBLISHED, min(deltas) * 10, options.repeat)
+            if options.write_priors:
+                write_ways(delivered)
+            return 0
         wf = workflow()
         store = Store(session, home, wf)
         network = compile_workflow(wf, drifting=store.schemas.drifting)
@@ -347,7 +356,7 @@ def main() -> int:
             variants(bench, sources, deltas)
         report(bench)
         overlays(bench, sources, deltas)
-        delivered = publishing(session, home, [10**4, 2 * 10**5, 10**6], min(deltas) * 10, options.repeat)
+        delivered = publishing(session, home, PUBLISHED, min(deltas) * 10, options.repeat)
         fusing(bench, sources, min(deltas) * 10)
         known = priors([(m.operator, m.results, m.seconds, m.work) for m in bench.measured], bench.looked_up)
         if options.write_priors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -63,4 +64,12 @@ def write_priors(rates: Mapping[str, float], starts: Mapping[str, float], delive
         *(f"{name} = {value:.2g}" for name, value in starts.items()),
         *(f'"{way}" = {seconds / rates["start"]:.2g}' for way, seconds in delivered.items()),
     ]
+    PRIORS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_ways(delivered: Mapping[str, float]) -> None:
+    """Renew the ways to deliver alone; an append, which is the plainest step, ties them to the others."""
+    known = tomllib.loads(PRIORS.read_text(encoding="utf-8"))["starts"]["append"]
+    lines = [line for line in PRIORS.read_text(encoding="utf-8").splitlines() if not line.startswith('"')]
+    lines += [f'"{way}" = {known * seconds / delivered["append"]:.2g}' for way, seconds in delivered.items()]
     PRIORS.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -32,6 +32,8 @@ class Asked:
     met: bool
     looked_ahead: bool = False
     by: str = ""
+    timed: bool = False
+    """Whether the clock asks, and not somebody who waits for it."""
     tried_in_vain: bool = False
     """Whether a plan for it failed, or none was found."""
     definition: str = ""
@@ -78,13 +80,20 @@ class Commands:
         return next((asked for asked in self._waiting if plan in asked.plans), None)
 
     def take(self, event: EventRecord) -> None:
-        """A command was given: to refresh, or one that stands in the catalog already, which this answers."""
+        """A command was given: to refresh, or one that stands in the catalog already, which this answers.
+
+        A refresh at a given time that comes while the one before was not begun is that one: they must not pile up
+        where they come faster than they can be carried out.
+        """
         assert event.id is not None
         if "refresh" not in event.about:
             return self._answer(event.id, {})
         outputs = tuple(event.about["refresh"])
         demand = Demand(outputs, bool(event.about.get("full")))
-        asked = Asked(event.id, demand, met=not outputs, by=event.about.get("by", ""))
+        timed = bool(event.about.get("timed"))
+        if timed and any(a.timed and a.demand == demand and not a.plans for a in self._waiting):
+            return self._answer(event.id, {})  # what is still to be begun will do for both
+        asked = Asked(event.id, demand, met=not outputs, by=event.about.get("by", ""), timed=timed)
         asked.definition = event.about.get("definition", "")
         self._waiting.append(asked)
 

@@ -456,6 +456,29 @@ def test_only_who_is_asked_for_rests_no_more_and_not_for_the_sake_of_a_timer(sta
     stage.lease.release()
 
 
+def test_refreshes_at_given_times_do_not_pile_up_where_they_take_longer_than_from_one_to_the_next(stage: Stage) -> None:
+    stage.arrive("pages", "clicks")
+    stage.settle()
+    for _ in range(4):
+        for _ in range(3):
+            stage.arrive("clicks")
+            stage.clock.advance("1 s")
+            stage.command(refresh=["output"], timed=True)
+            stage.loop.turn()
+        delivered = len(stage.work.delivered["output"])
+        while len(stage.work.delivered["output"]) == delivered:
+            stage.loop.turn()
+            stage.threads.run_one()
+        assert len(list(stage.loop.commands)) <= 2, "one that is carried out, and one that waits"
+    stage.arrive("clicks")
+    asked, arrived = stage.command(refresh=["output"]), stage.clock.now()
+    stage.settle()
+    assert "error" not in stage.loop.commands.answers[asked]
+    assert stage.holds("output", 1) >= arrived
+    assert all(e.answered for e in stage.events if e.kind == events.COMMAND)
+    stage.lease.release()
+
+
 def test_a_command_that_cannot_be_carried_out_is_answered_with_the_reason(stage: Stage) -> None:
     stage.arrive("pages", "clicks")
     stage.failing = {"→ output"}

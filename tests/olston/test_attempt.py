@@ -17,6 +17,20 @@ def test_names_sort_by_the_time_at_which_they_were_made() -> None:
     assert first < new_attempt()
 
 
+def test_names_of_one_process_sort_in_their_order_although_the_clock_is_set_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = time.time_ns()
+    first = new_attempt()
+    monkeypatch.setattr("olston.attempt._last", int(first[:14], 16))  # what is given here is forgotten afterwards
+    monkeypatch.setattr("olston.attempt.time.time_ns", lambda: now - 3_600 * 10**9)
+    second, third = new_attempt(), new_attempt()
+    assert first < second < third
+    assert made_at(third) < made_at(first) + 0.001
+    monkeypatch.setattr("olston.attempt.time.time_ns", lambda: now + 10**9)
+    assert third < new_attempt()
+
+
 def test_a_name_says_when_it_was_made() -> None:
     before = time.time()
     assert before - 0.001 <= made_at(new_attempt()) <= time.time() + 0.001

@@ -38,17 +38,21 @@ class Lease:
         self.fence: int | None = None
         """The number of this holder; `None` while it holds nothing."""
         self._released = threading.Event()
+        self._watched: tuple[int, int] | None = None
+        """The number and the expiry of the one that holds it instead, and since when they are seen unchanged."""
+        self._since = 0.0
 
     def take(self) -> bool:
         """Hold the workflow, if nobody does, or the holder let it expire, or its process is dead on this machine.
 
-        Also if this one held it last, and could not say that it let go.
+        Also if this one held it last, and could not say that it let go. A lease is expired too if nobody was seen to
+        renew it for as long as it lasts: its end may lie far ahead if a clock was wrong, or was set back.
         """
         with self._catalog.transaction() as db:
             known = db.get(LeaseRecord, self.workflow)
             if known is None:
                 known = LeaseRecord(workflow=self.workflow, holder="", fence=0, expires_at=0)
-            elif known.holder not in ("", self.holder) and known.expires_at > _now() and not is_dead(known.holder):
+            elif self._is_held(known):
                 return False
             known.holder, known.fence, known.expires_at = self.holder, known.fence + 1, self._expiry()
             db.add(known)
@@ -57,6 +61,15 @@ class Lease:
         self._released = threading.Event()
         threading.Thread(target=self._keep, args=(self._released,), name="olston-lease", daemon=True).start()
         return True
+
+    def _is_held(self, known: LeaseRecord) -> bool:
+        """Whether another holds it, and was not watched for as long as it lasts without being seen to renew it."""
+        if known.holder in ("", self.holder) or known.expires_at <= _now() or is_dead(known.holder):
+            return False
+        seen, moment = (known.fence, known.expires_at), time.monotonic()
+        if seen != self._watched:
+            self._watched, self._since = seen, moment
+        return moment - self._since <= self._seconds
 
     def check(self, db: Session) -> None:
         """Fails if another scheduler has taken over: nothing of this transaction may count then."""

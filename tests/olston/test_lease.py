@@ -9,6 +9,7 @@ import time
 import pytest
 
 from olston.catalog import Catalog
+from olston.catalog.records import LeaseRecord
 from olston.errors import CatalogError
 from olston.lease import Lease, LeaseLost
 
@@ -51,6 +52,30 @@ def test_a_lease_is_renewed_while_it_is_held(catalog: Catalog) -> None:
     assert first.take()
     time.sleep(2.5)
     assert not second.take()
+    first.release()
+
+
+def test_a_lease_that_nobody_renews_is_taken_over_although_the_clock_was_set_back(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "w"), Lease(catalog, "w", seconds=0.3)
+    assert first.take()
+    first._released.set()  # as if it were on a machine that is gone
+    with catalog.transaction() as db:
+        known = db.get(LeaseRecord, "w")
+        assert known is not None
+        known.expires_at += 3_600_000_000
+    assert not second.take()
+    time.sleep(0.4)
+    assert second.take()
+    first.release()
+    second.release()
+
+
+def test_a_lease_that_is_seen_to_be_renewed_is_left_however_often_it_is_asked_for(catalog: Catalog) -> None:
+    first, second = Lease(catalog, "w", seconds=0.6), Lease(catalog, "w", seconds=0.6)
+    assert first.take()
+    for _ in range(15):
+        assert not second.take()
+        time.sleep(0.1)
     first.release()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
 from sqlmodel import Session
 
 from olston.errors import CatalogError
@@ -42,6 +42,7 @@ class Catalog:
                 "sqlite:///folder/catalog.db, or postgresql+psycopg://user@host/olston."
             ) from error
         except Exception as error:
+            self._raise_if_damaged(error)
             raise CatalogError(
                 f"catalog {self.url}: cannot be opened: {_first_line(error)}. Check that the database runs and may be "
                 "written."
@@ -69,6 +70,9 @@ class Catalog:
                 f"catalog {self.url}: could not be written: {_first_line(error.orig or error)}. Nothing of it was "
                 "written; see that the database runs and has room, and run again."
             ) from error
+        except DatabaseError as error:
+            self._raise_if_damaged(error)
+            raise
 
     @contextmanager
     def look(self) -> Iterator[Session]:
@@ -84,6 +88,19 @@ class Catalog:
             raise CatalogError(
                 f"catalog {self.url}: could not be read: {_first_line(error.orig or error)}. See that the database "
                 "runs, and run again."
+            ) from error
+        except DatabaseError as error:
+            self._raise_if_damaged(error)
+            raise
+
+    def _raise_if_damaged(self, error: Exception) -> None:
+        """An error that says so if a file of SQLite is none any more, which does not mend itself."""
+        if type(error) is DatabaseError and self.url.startswith("sqlite"):  # the others of its kind are subclasses
+            raise CatalogError(
+                f"catalog {self.url}: its file is damaged: {_first_line(error.orig or error)}. Bring back a copy, or "
+                "move it away, with those beside it that end in -wal and -shm, and rebuild it from what lies in the "
+                "home by `olston recover`.",
+                code="CATALOG_LOST",
             ) from error
 
     def close(self) -> None:

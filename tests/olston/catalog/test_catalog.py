@@ -187,3 +187,24 @@ def test_what_is_no_database_is_told_from_one_that_cannot_be_reached() -> None:
     for url in ("foo://bar", "nonsense"):
         with pytest.raises(CatalogError, match=f"catalog {url}: is no URL of a database.*Give sqlite:///"):
             Catalog(url)
+
+
+def test_a_file_that_is_damaged_is_told_from_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
+    file = tmp_path / "catalog.db"
+    used = Catalog(f"sqlite:///{file}")
+    with used.transaction() as db:
+        db.add(WorkflowRecord(name="w"))
+    used._engine.dispose()
+    whole = file.read_bytes()
+    with file.open("r+b") as under:  # the same file, as a disk that fails would leave it
+        under.seek(4096)
+        under.write(b"\xa5" * (len(whole) - 4096))
+    for asked in (used.look, used.transaction):
+        with pytest.raises(CatalogError, match=r"(?s)is damaged: .*olston recover") as damaged, asked() as db:
+            db.get(WorkflowRecord, "w")
+        assert damaged.value.code == "CATALOG_LOST", "it does not mend itself, and a server must end"
+    used.close()
+    file.write_text("no database at all")
+    with pytest.raises(CatalogError, match=r"is damaged: .*olston recover") as damaged:
+        Catalog(f"sqlite:///{file}")
+    assert damaged.value.code == "CATALOG_LOST"

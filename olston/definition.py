@@ -8,6 +8,7 @@ policies neither, since what was computed stays right.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from olston.workflow import Workflow
 
 _NOT_MEANING = frozenset({"name", "inputs", "policy", "version", "keep"})
+_TOKEN = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[,:()<>]|[^\s`'\",:()<>]+")
+_SYNONYMS = {
+    "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "dec": "decimal",
+    "numeric": "decimal",
+}  # fmt: skip
+"""Names that Spark gives to one type."""
 
 
 def digests(workflow: Workflow) -> dict[str, str]:
@@ -57,13 +64,37 @@ def definitions(workflow: Workflow) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for channel in workflow.channels.values():
         if channel.is_source:
-            schema = " ".join(str(channel.schema).lower().split())
+            schema = _spelled(str(channel.schema))
             weak = ",".join(sorted(w.name for w in channel.weak))
             found[channel.name] = {"is": "source", "columns": schema, "key": str(channel.key), "weak": weak}
     for widget in workflow.widgets.values():
         said = {"is": type(widget).__name__, **dict(_parameters(widget)), "inputs": [c.name for c in widget.inputs]}
         found.update({made.name: said for made in widget.makes()})
     return found
+
+
+def _spelled(columns: str) -> str:
+    """Columns in one spelling, however they are written: `k string, v int`.
+
+    Spaces, capitals, colons, comments and Spark's other names for types do not matter.
+    """
+    tokens, words = _TOKEN.findall(columns.lower()), list[str]()
+    depth, comment = 0, False
+    for i, token in enumerate(tokens):
+        before, after = tokens[i - 1] if i else ",", tokens[i + 1] if i + 1 < len(tokens) else ","
+        if comment or (token == "comment" and after[0] in "'\"" and before != ","):
+            comment = not comment
+            continue
+        depth += (token in "(<") - (token in ")>")
+        is_name = after == ":" or (not depth and before == ",")
+        if token == ":" and not depth:
+            continue
+        if token in ",:()<>":
+            words.append(f"{token} " if token == "," and not depth else token)
+        else:
+            apart = bool(words) and words[-1][-1] not in " ,:(<"
+            words.append(f"{' ' if apart else ''}{token if is_name else _SYNONYMS.get(token, token)}")
+    return "".join(words)
 
 
 def _parameters(widget: Widget) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import subprocess
@@ -99,6 +100,44 @@ def test_a_source_with_other_columns_changes_everything_downstream() -> None:
     rows.map("mapped", twice).aggregate("counts", by="k", n=ol.count())
     rows.filter("kept", "v > 1")
     assert changed(workflow(twice), other) == {"rows", "mapped", "counts", "kept"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "otherwise"),
+    [
+        ("k int, v int", "k int,v int"),
+        ("k int, v int", " K  INT ,\n V integer "),
+        ("k int, v int", "k: int, v: int"),
+        ("k int, v int", "k int COMMENT 'a, b', v int"),
+        ("k decimal(10,2), v map<string,bigint>", "k numeric( 10, 2 ), v MAP<string, long>"),
+        ("k struct<long:bigint,b:array<int>>", "k STRUCT<long: LONG, b: array< integer >>"),
+        ("long double, comment string", "long double,comment string"),
+        ("`a,b  c` int, v string not null", "`a,b  c` int,v string NOT NULL"),
+    ],
+)
+def test_columns_are_the_same_however_they_are_written(columns: str, otherwise: str) -> None:
+    def of(schema: str) -> str:
+        wf = ol.Workflow("w")
+        wf.source("rows", schema)
+        return digests(wf)["rows"]
+
+    assert of(columns) == of(otherwise)
+    assert of(columns) == _digest_of("source", "rows", columns, "None", ""), "and as catalogs know it"
+
+
+def _digest_of(*words: str) -> str:
+    own_ = hashlib.sha256("\x1f".join(words).encode()).hexdigest()[:16]
+    return hashlib.sha256(own_.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    "other", ["k int, v bigint", "v int, k int", "k int", "k int, w int", "k int, v array<int>", "k int, `v ` int"]
+)
+def test_other_columns_are_others(other: str) -> None:
+    wf, changed_ = ol.Workflow("w"), ol.Workflow("w")
+    wf.source("rows", "k int, v int")
+    changed_.source("rows", other)
+    assert changed(wf, changed_) == {"rows"}
 
 
 def module(text: str) -> dict[str, Any]:

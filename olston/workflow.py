@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from olston.duration import Duration, microseconds
 from olston.errors import ConstraintError, WorkflowError, unknown
 from olston.followed import Follows, follows
 from olston.operators import weak as representations
+from olston.operators.columns import quoted
 from olston.operators.weak import Replace, WeakDelta
 from olston.pathway import Pathway, pathways_of, resolve
 from olston.widgets.aggregate import Aggregate
@@ -24,6 +26,7 @@ from olston.widgets.widget import Policy, Widget, names
 
 if TYPE_CHECKING:
     import networkx as nx
+    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Workflow:
     def source(
         self,
         name: str,
-        schema: str | None = None,
+        schema: str | StructType | None = None,
         *,
         key: Columns | None = None,
         order: str | None = None,
@@ -81,12 +84,14 @@ class Workflow:
         poll: Duration | None = None,
         format: str | None = None,
     ) -> Channel:
-        """An input channel. With `key` it takes upserts, and with `order` a late older row loses.
+        """An input channel, with columns as text or as Spark has them: `"url string, size int"` or `df.schema`.
 
+        With `key` it takes upserts, and with `order` a late older row loses.
         `files="dir/*.parquet"` or `table="cat.db.t"` (by Delta's change feed) are followed, polled every `poll`. The
         format of files is told by their suffix, or `format="parquet" | "orc" | "csv" | "json"`. A table and files of
         the first two say themselves which columns they have, if `schema` does not.
         """
+        schema = _text(name, schema)
         followed = follows(name, schema, files, table, poll, format)
         columns = None if key is None else names(key)
         if order is not None and columns is None:
@@ -305,3 +310,17 @@ class Workflow:
             )
         self.channels[channel.name] = channel
         return channel
+
+
+def _text(source: str, schema: str | StructType | None) -> str | None:
+    """The columns of a source as text."""
+    if schema is None or isinstance(schema, str):
+        return schema
+    fields = getattr(schema, "fields", None)
+    if fields is None:
+        raise WorkflowError(
+            f"{source}: columns {schema!r} are neither text, such as 'url string, size int', nor a StructType."
+        )
+    plain = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+    named = [(f.name if plain.fullmatch(f.name) else quoted(f.name), f.dataType.simpleString()) for f in fields]
+    return ", ".join(f"{name} {kind}" for name, kind in named)

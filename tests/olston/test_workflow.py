@@ -7,6 +7,7 @@ import networkx as nx
 import pytest
 
 import olston as ol
+from olston.definition import digests
 from olston.errors import ConstraintError, OlstonError, OptionError, UnknownNameError, WorkflowError
 from olston.workflow import Workflow
 
@@ -254,6 +255,24 @@ def test_a_published_table_takes_what_needs_no_hidden_columns_and_a_feed_what_wa
     assert wf.outputs["counts"].accepts == {"B", "Δ", "Δ⁺"}
     assert wf.outputs["digests"].accepts == {"B", "Δ"}
     assert wf.outputs["digests"].feed
+
+
+def test_columns_of_a_source_may_be_given_as_spark_has_them() -> None:
+    from pyspark.sql.types import ArrayType, DecimalType, LongType, StringType, StructField, StructType
+
+    def of(schema: Any) -> ol.Workflow:
+        wf = ol.Workflow("w")
+        wf.source("rows", schema)
+        return wf
+
+    nested = StructType([StructField("a", LongType())])
+    columns = StructType([StructField("k", StringType(), False), StructField("price in €", DecimalType(10, 2))])
+    columns = columns.add("tags", ArrayType(nested))
+    declared, written = of(columns), of("k string, `price in €` decimal(10, 2), tags array<struct<a: long>>")
+    assert declared.channels["rows"].schema == "k string, `price in €` decimal(10,2), tags array<struct<a:bigint>>"
+    assert digests(declared) == digests(written)
+    with pytest.raises(WorkflowError, match="neither text, such as"):
+        of(["k", "v"])
 
 
 def test_a_followed_source_says_what_and_how_often() -> None:

@@ -120,13 +120,36 @@ def _define(db: Session, workflow: Workflow, wanted: Mapping[str, str]) -> None:
 
 
 def _refuse_if_arrived(db: Session, workflow: Workflow, source: str) -> None:
+    if _newest(db, workflow, source) is not None:
+        raise WorkflowError(_changed(source), code="SOURCE_CHANGED")
+
+
+def _newest(db: Session, workflow: Workflow, source: str) -> ArrivalRecord | None:
     arrived = select(ArrivalRecord).where(ArrivalRecord.workflow == workflow.name, ArrivalRecord.channel == source)
-    if db.exec(arrived.limit(1)).first() is not None:
-        raise WorkflowError(
-            f"source {source!r}: its columns or its key changed, and data has arrived under the old ones; declare a "
-            f"source of another name, and union what is to be kept of {source!r}.",
-            code="SOURCE_CHANGED",
-        )
+    return db.exec(arrived.order_by(col(ArrivalRecord.stamp).desc()).limit(1)).first()
+
+
+def _changed(source: str) -> str:
+    return (
+        f"source {source!r}: its columns or its key changed, and data has arrived under the old ones; declare a "
+        f"source of another name, and union what is to be kept of {source!r}."
+    )
+
+
+def unusable(db: Session, workflow: Workflow) -> str | None:
+    """Why nothing can be made by this definition, if what arrived at a source last is of another one of it."""
+    whole = digests(workflow)
+    for source in workflow.sources:
+        last = _newest(db, workflow, source)
+        block = None if last is None else db.get(BlockRecord, last.block)
+        if block is not None and block.digest != whole[source]:
+            if source not in workflow.follows:
+                return _changed(source)
+            return (
+                f"source {source!r}: is declared otherwise than when it was last polled; take all there is now with "
+                f"engine.poll({source!r}, anew=True), or olston run --anew {source}."
+            )
+    return None
 
 
 def _changes(workflow: Workflow, known: dict[str, ChannelRecord]) -> Iterator[Change]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from olston import arrivals, events, held, identity, polling, reading, taken
+from olston import arrivals, declared, events, held, identity, polling, reading, taken
 from olston import ingest as arriving
 from olston import state as states
 from olston.arrive import arrive
@@ -34,7 +34,9 @@ from olston.report import HistoryOf, ProvenanceOf, Report, StatusOf
 from olston.retention import forget_history
 from olston.scheduler.compile import compile_workflow
 from olston.scheduler.cost import ENGINE
+from olston.scheduler.decide import Decision
 from olston.scheduler.explain import explain
+from olston.scheduler.infeasible import Infeasible
 from olston.schema import resolve
 from olston.standing import standing
 from olston.status import history, report, status
@@ -176,12 +178,14 @@ class Engine(Ground):
         named = self._named(outputs, full)
         self._recognise()
         with self._catalog.look() as db:
-            state = self._planning.load(db)
+            state, unusable = self._planning.load(db), declared.unusable(db, self.workflow)
         demand = Demand(tuple(named), full) if named else None
         now = state.now(self.now)
         planned = self._planning.plan(state, now, demand)
         if not planned.decision.due and (soon := self._planning.ahead(state, now).soon(now)):
             planned = self._planning.plan(state, now, soon=soon)
+        if unusable is not None and (due := planned.decision.due):  # bounds are not what is in the way
+            planned = replace(planned, decision=Decision(due, infeasible=Infeasible(due, (), None, unusable)))
         evidence = explain(planned.problem, planned.decision) if planned.decision.due else None
         changes = () if self._declared else self._difference.changes
         decided = planned.decision, evidence, planned.now, planned.problem

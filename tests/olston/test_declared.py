@@ -108,6 +108,38 @@ def test_a_source_at_which_data_has_arrived_keeps_its_columns_and_its_key(known:
     assert "source of another name" in str(refused.value)
 
 
+def test_a_plan_says_that_a_source_cannot_be_changed_where_data_has_arrived_and_not_to_raise_a_bound(
+    tmp_path: Path,
+) -> None:
+    with engine(workflow(), str(tmp_path), Pretended()) as e:
+        arrive(e, "rows")
+        e.refresh()
+    with engine(workflow(schema="k int, v bigint"), str(tmp_path), Pretended()) as e:
+        plan = e.plan()
+        assert "rows is changed in its columns" in map(str, plan.changes)
+        assert "source of another name" in plan.to_dict()["why"]
+        assert "raise the bound" not in str(plan)
+        assert not plan.steps
+    with engine(workflow(), str(tmp_path), Pretended()) as e:
+        assert e.plan().to_dict()["why"] is None
+
+
+def test_a_plan_says_that_a_followed_source_which_was_changed_is_to_be_taken_anew(tmp_path: Path) -> None:
+    def following(columns: str) -> ol.Workflow:
+        wf = ol.Workflow("w")
+        wf.output(wf.source("rows", columns, files="landing/*.csv").aggregate("counts", by="k", n=ol.count()))
+        wf.bound_staleness("counts", 0, 0)
+        return wf
+
+    with engine(following("k int"), str(tmp_path), Pretended()) as e:
+        arrive(e, "rows")
+        e.refresh()
+    with engine(following("k int, v int"), str(tmp_path), Pretended()) as e:
+        assert "olston run --anew rows" in str(e.plan().to_dict()["why"])
+    with engine(following("k int"), str(tmp_path), Pretended()) as e:
+        assert e.plan().to_dict()["why"] is None
+
+
 def test_a_consumer_of_deltas_alone_is_not_given_all_once_more_by_a_changed_definition(tmp_path: Path) -> None:
     def fed(condition: str) -> ol.Workflow:
         wf = ol.Workflow("w")

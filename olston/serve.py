@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FAR = 10 * 365 * 86_400e6
 """Microseconds ahead for which a date job is made at most; a bound may break later than the last year there is."""
+LEAP = timedelta(seconds=5)
+"""From one turn of the loop to the next it is less than that, unless the clock was set or the machine slept."""
 
 
 def serve(engine: Engine, scheduling: Scheduling, stop: threading.Event) -> None:
@@ -80,7 +82,8 @@ def _vacuum(engine: Engine, scheduling: Scheduling) -> None:
 class _Waking:
     """Keeps one date job at the next moment at which the loop has something to do.
 
-    If the machine's clock is set back, what is done at intervals is not put off by as much.
+    If the machine's clock is set back, what is done at intervals is not put off by as much. If it leaps ahead, as after
+    a machine slept, what was to be done meanwhile is done at once: APScheduler would wait for as long as it meant to.
     """
 
     def __init__(self, engine: Engine, jobs: BackgroundScheduler) -> None:
@@ -92,6 +95,8 @@ class _Waking:
         before, self._seen = self._seen, datetime.now(UTC)
         if self._seen < before:
             self._bring_forward(before - self._seen)
+        elif self._seen - before > LEAP:
+            self._jobs.wakeup()
         if loop.next == self._moment:
             return
         self._moment = loop.next

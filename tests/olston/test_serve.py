@@ -380,3 +380,29 @@ def test_polls_go_on_when_the_machines_clock_is_set_back(monkeypatch: pytest.Mon
         assert daily.next_run_time == at_six
     finally:
         jobs.shutdown()
+
+
+def test_what_was_to_be_done_while_the_machine_slept_is_done_when_it_wakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    class Shown:
+        ahead = timedelta()
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime.now(tz) + cls.ahead
+
+    monkeypatch.setattr("olston.serve.datetime", Shown)
+    monkeypatch.setattr("apscheduler.schedulers.base.datetime", Shown)
+    jobs, done = BackgroundScheduler(timezone=UTC), threading.Event()
+    jobs.add_job(done.set, "interval", hours=1, misfire_grace_time=None)
+    jobs.start()
+    try:
+        waking, loop = _Waking(cast(Any, None), jobs), SimpleNamespace(next=None)
+        waking(cast(Any, loop))
+        assert not done.wait(0.5)
+        Shown.ahead = timedelta(hours=2)
+        waking(cast(Any, loop))
+        assert done.wait(10)
+    finally:
+        jobs.shutdown()

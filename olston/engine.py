@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from olston import arrivals, declared, events, held, identity, polling, reading, taken
+from olston import arrivals, declared, events, held, identity, polling, reading, setbacks, taken
 from olston import ingest as arriving
 from olston import state as states
 from olston.arrive import arrive
@@ -19,7 +19,7 @@ from olston.catalog.records import DeliveryRecord, WorkflowRecord
 from olston.costs import CostsOf
 from olston.definition import together
 from olston.duration import Duration, microseconds
-from olston.errors import IngestError, OlstonError, StepError, StoreError
+from olston.errors import CatalogError, IngestError, OlstonError, StepError, StoreError
 from olston.faults import point
 from olston.feed import Feed
 from olston.ground import Ground
@@ -95,10 +95,11 @@ class Engine(Ground):
 
         Each source gives at most one wave, and all waves have one stamp. Every file and every change arrives once,
         whoever else polls and whenever one is killed. A source that cannot be taken holds back no other: its error
-        is raised when they have arrived. With `anew`, all there is now replaces what the source had.
+        is raised when they have arrived, and `status` tells of it until it can. With `anew`, all there is now replaces
+        what the source had.
         """
         self._declare_sources()
-        offered_at, found, faults = self.now, [], list[Exception]()
+        offered_at, found, outcomes = self.now, [], dict[str, Exception | None]()
         for name in dict.fromkeys(self._followed(s) for s in sources) or self.workflow.follows:
             try:
                 with self._catalog.look() as db:
@@ -106,12 +107,16 @@ class Engine(Ground):
                 with self._sessions.lent() as session:
                     new = polling.look(self.store, session, name, known, self._digests[name], anew=anew)
             except Exception as error:
-                faults.append(error)
+                outcomes[name] = error
             else:
+                outcomes[name] = None
                 found += [new] if new is not None else []
         if found:
             point("wave-written")
         blocks = self._arrive([], offered_at, found)
+        with suppress(CatalogError):  # who asks for the status would not see it; what is wrong is raised below
+            setbacks.polled(self._catalog, self.workflow.name, outcomes, offered_at)
+        faults = [error for error in outcomes.values() if error is not None]
         if faults:
             for other in faults[1:]:
                 faults[0].add_note(str(other))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlmodel import Session
 
+from olston.catalog import Catalog
 from olston.catalog.records import SetbackRecord
 from olston.errors import OlstonError
 from olston.provenance import Stamp
@@ -66,7 +67,7 @@ class Setbacks:
 
 def record(db: Session, workflow: str, outputs: Iterable[str], error: Exception, now: int) -> None:
     """Say why outputs are left as they are, for those who ask."""
-    said = error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}"
+    said = _said(error)
     for output in outputs:
         db.merge(SetbackRecord(workflow=workflow, output=output, error=said, happened_at=now))
 
@@ -77,3 +78,23 @@ def overcome(db: Session, workflow: str, outputs: Iterable[str]) -> None:
         known = db.get(SetbackRecord, (workflow, output))
         if known is not None:
             db.delete(known)
+
+
+def polled(catalog: Catalog, workflow: str, sources: Mapping[str, Exception | None], now: int) -> None:
+    """Say why followed `sources` could not be taken, and since when; or that they could, if it was said."""
+    with catalog.look() as db:
+        told = {name: db.get(SetbackRecord, (workflow, name)) for name in sources}
+    for name, error in sources.items():
+        known, said = told[name], None if error is None else _said(error)
+        if said == (None if known is None else known.error):
+            continue
+        with catalog.transaction() as db:
+            if said is None:
+                overcome(db, workflow, [name])
+            else:
+                since = now if known is None else known.happened_at
+                db.merge(SetbackRecord(workflow=workflow, output=name, error=said, happened_at=since))
+
+
+def _said(error: Exception) -> str:
+    return error.message if isinstance(error, OlstonError) else f"{type(error).__name__}: {error}"

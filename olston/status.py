@@ -14,7 +14,7 @@ from olston.errors import StoreError
 from olston.learning import FOLD
 from olston.provenance import Provenance, Stamp
 from olston.reading import reflected
-from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf
+from olston.report import BoundOf, HistoryOf, OutputOf, ProvenanceOf, Report, StatusOf, moment
 from olston.scheduler.explain import slack
 from olston.scheduler.problem import Problem
 from olston.standing import tried
@@ -42,7 +42,11 @@ def status(db: Session, state: State, workflow: Workflow, digests: Mapping[str, 
 
 
 def _warnings(db: Session, workflow: Workflow) -> Iterator[str]:
-    """What the last fold of each source said of its keys."""
+    """Why followed sources cannot be taken, and what the last fold of each source said of its keys."""
+    for source in workflow.follows:
+        failed = db.get(SetbackRecord, (workflow.name, source))
+        if failed is not None:
+            yield f"{source}: could not be polled since {moment(failed.happened_at)}: {failed.error}"
     folds = [f"{source}.{FOLD}" for source in workflow.sources]
     of_them = StepRecord.workflow == workflow.name, col(StepRecord.name).in_(folds)
     last = select(func.max(StepRecord.attempt)).where(*of_them).group_by(col(StepRecord.name))

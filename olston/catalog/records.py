@@ -176,7 +176,10 @@ class StepRecord(Record, table=True):
 
 
 class SetbackRecord(Record, table=True):
-    """Why an output is left as it is for a while: no way to refresh it was found, or each failed."""
+    """Why an output is left as it is for a while: no way to refresh it was found, or each failed.
+
+    Or why a followed source could not be taken, by its name, and since when.
+    """
 
     __tablename__ = "setback"
 

@@ -256,3 +256,32 @@ def test_a_source_that_cannot_be_taken_for_whatever_reason_holds_back_no_other(
         made.poll()
     assert arrived == ["whole"]
     made.close()
+
+
+def test_the_status_says_which_source_cannot_be_polled_since_when_until_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wf, clock, faults = ol.Workflow("followed"), ol.ManualClock(1_700_000_000_000_000), ["reset by peer."] * 2
+    rows = wf.source("rows", "k string", files="rows/*.csv")
+    wf.output(rows.aggregate("counts", by="k", n=ol.count()))
+    wf.bound_staleness("counts", 0, 0)
+    made = engine(wf, str(tmp_path), Pretended(), clock=clock)
+
+    def look(*_: object, **__: object) -> None:
+        if faults:
+            raise ConnectionError(faults.pop())
+
+    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), None
+    monkeypatch.setattr(polling, "look", look)
+    monkeypatch.setattr(made, "_declare_sources", lambda: None)
+    monkeypatch.setattr(made, "_arrive", lambda *_: [])
+    assert made.status().warnings == ()
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            made.poll()
+        (said,) = made.status().warnings
+        assert said == "rows: could not be polled since 2023-11-14 22:13:20: ConnectionError: reset by peer."
+        clock.advance("1 hour")
+    made.poll()
+    assert made.status().warnings == ()
+    made.close()

@@ -24,7 +24,9 @@ from olston.worker import Work
 WORKERS = 4
 """Steps that run at the same time; Spark shares its cores among them."""
 GRACE = 30.0
-"""Seconds that steps which run are given to finish before they are abandoned."""
+"""Seconds that steps which run are given to finish before they are abandoned, and then to end."""
+STEP = "olston-step"
+"""What the names of the threads begin with in which steps run."""
 RETRY = 2.0
 """Seconds after which a server tries a catalog again that it could not reach."""
 LONGEST = 60.0
@@ -172,7 +174,7 @@ class Scheduling:
             if not self.lease.take():
                 yield None
                 return
-            pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="olston-step")
+            pool, ended = ThreadPoolExecutor(WORKERS, thread_name_prefix=STEP), True
             try:
                 # if nobody else held it since, the catalog knows all that consumers hold
                 fence, before = self.lease.fence, self._caught_up_at
@@ -192,23 +194,29 @@ class Scheduling:
                     grace = GRACE
                 finally:
                     self._caught_up_at = fence if loop.caught_up else None
-                    self._wind_up(loop, grace)
+                    ended = self._wind_up(loop, grace)
             finally:
                 self._loop = None
-                pool.shutdown(wait=True)
+                pool.shutdown(wait=ended)
                 self.lease.release()
         finally:
             self._turning.release()
 
-    def _wind_up(self, loop: Loop, grace: float) -> None:
-        """Let what runs finish, and record it; after the seconds of `grace` abandon it."""
+    def _wind_up(self, loop: Loop, grace: float) -> bool:
+        """Let what runs finish, and record it; after the seconds of `grace` abandon it. Whether all has ended.
+
+        A function that computes in the driver cannot be cancelled. It is left, and what comes of it is void.
+        """
         loop.stop()
-        given_up_at = time.monotonic() + grace
+        given_up_at, abandoned = time.monotonic() + grace, False
         try:
             while loop.running:
                 if time.monotonic() > given_up_at:
+                    if abandoned:
+                        log.warning("A step that computes in this process cannot be cancelled, and is left.")
+                        return False
                     loop.abandon()
-                    given_up_at = time.monotonic() + grace
+                    given_up_at, abandoned = time.monotonic() + GRACE, True
                 if not loop.turn():
                     loop.woken.wait(WAIT)
                     loop.woken.clear()
@@ -216,3 +224,4 @@ class Scheduling:
             loop.abandon()
             if not isinstance(error, LeaseLost):
                 raise
+        return True

@@ -14,10 +14,14 @@ def serve(project: InProject = None, as_json: AsJson = False) -> None:
     [bold]Example:[/bold] olston serve
     """
     import logging
+    import os
     import sys
+    import threading
 
+    from olston.cli import exits
     from olston.cli.opened import opened
     from olston.cli.watch import tell_json, watching
+    from olston.scheduling import STEP
 
     with opened(project) as engine:
         print(f"{engine.workflow.name}: serving; Ctrl-C stops", file=sys.stderr)
@@ -27,3 +31,6 @@ def serve(project: InProject = None, as_json: AsJson = False) -> None:
             logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a poll that takes longer than its interval
             engine.serve()
     print(f"{engine.workflow.name}: stopped", file=sys.stderr)
+    if any(thread.name.startswith(STEP) for thread in threading.enumerate()):  # Python would wait for it
+        sys.stdout.flush()
+        os._exit(exits.DONE)

@@ -406,3 +406,29 @@ def test_what_was_to_be_done_while_the_machine_slept_is_done_when_it_wakes(monke
         assert done.wait(10)
     finally:
         jobs.shutdown()
+
+
+def test_a_step_that_cannot_be_cancelled_is_left_and_the_lease_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("olston.scheduling.GRACE", 0.2)
+    begun, go = threading.Event(), threading.Event()
+
+    def computes(name: str) -> bool:
+        begun.set()
+        return not go.wait(30)
+
+    stuck, work, stop = engine(counting(), str(tmp_path), Pretended(fails=computes)), Pretended(), threading.Event()
+    thread = threading.Thread(target=stuck.serve, kwargs={"stop": stop})
+    thread.start()
+    arrive(stuck, "rows")
+    assert begun.wait(10)
+    stop.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    other = engine(counting(), str(tmp_path), work)
+    other.refresh()
+    assert len(work.delivered["counts"]) == 1, "who comes next does it, and waits for nobody"
+    go.set()
+    other.close()
+    stuck.close()

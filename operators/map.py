@@ -81,7 +81,8 @@ class Project:
 class Choose:
     """The rows by the first condition they meet; null is no match, and with `rest` the last output takes what is left.
 
-    Rows keep their hidden columns. Where tombstones are kept, a row that is not chosen becomes one.
+    Rows keep their hidden columns. Where tombstones are kept, a row that is not chosen becomes one. Conditions are
+    asked of rows alone, never of tombstones, in which all but the key may be null.
     """
 
     conditions: tuple[Any, ...]
@@ -92,17 +93,19 @@ class Choose:
         from pyspark.sql import functions as F
 
         conditions = [F.expr(c) if isinstance(c, str) else c for c in self.conditions]
-        which = F.when(conditions[0], 0)
+        marked = DELETED in rows.columns
+        which = F.when(col(DELETED), -1).when(conditions[0], 0) if marked else F.when(conditions[0], 0)
         for i, condition in enumerate(conditions[1:], 1):
             which = which.when(condition, i)
         place = which.otherwise(len(conditions) if self.rest else -1)
-        made = []
-        for i in range(len(conditions) + self.rest):
-            chosen = place == i
-            made.append(
-                rows.withColumn(DELETED, col(DELETED) | ~chosen) if DELETED in rows.columns else rows.where(chosen)
-            )
-        return tuple(made)
+        outputs = range(len(conditions) + self.rest)
+        if not marked:
+            return tuple(rows.where(place == i) for i in outputs)
+        if not _calls_python(rows, place):
+            return tuple(rows.withColumn(DELETED, place != i) for i in outputs)
+        # Python is called for every row, also if what it returns is not looked at
+        living, gone = rows.where(f"NOT {DELETED}"), rows.where(DELETED)
+        return tuple(bag.union(living.withColumn(DELETED, place != i), gone) for i in outputs)
 
     def delta(self, delta: Operand) -> tuple[DataFrame, ...]:
         return self.rows(delta.rows)
@@ -186,6 +189,13 @@ class ReplaceMap:
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return self.function.replacement(operands[0].rows, self.key)
+
+
+def _calls_python(rows: DataFrame, value: Column) -> bool:
+    """Whether a function of Python has to be called to know `value`."""
+    patterns: Any = getattr(rows.sparkSession._jvm, "org.apache.spark.sql.catalyst.trees.TreePattern")
+    asked: Any = rows.select(value)._jdf.queryExecution().analyzed().expressions().head()
+    return bool(asked.containsPattern(patterns.PYTHON_UDF()))
 
 
 def _written(rows: float, outputs: int, statistics: Statistics) -> tuple[float, ...]:

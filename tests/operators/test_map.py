@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import olston as ol
 from olston.block import DELTA, MONOTONE, Kind, weak
+from olston.operators.map import Choose
 from tests.derivation import Derived, T, base, delta, variants
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 STATELESS: dict[str, Callable[[ol.Channel], object]] = {
     "map": lambda c: c.map("out", lambda df: df),
@@ -63,3 +68,26 @@ def test_progress_passes_even_if_no_rows_do() -> None:
     wf.source("s").filter("out", "false")
     derived = Derived(wf, {"s": [1, 2]}, [base("out", T(1), 0), delta("s", MONOTONE, T(1), T(2), rows=0)])
     assert T(2) in derived.bases("out")
+
+
+def _long_in_python() -> Any:
+    from pyspark.sql import functions as F
+
+    return F.udf(lambda text: len(text) > 1, "boolean")("s")
+
+
+CONDITIONS: dict[str, Callable[[], Any]] = {
+    "SQL": lambda: "if(s IS NULL, raise_error('no text'), length(s) > 1)",
+    "Python": _long_in_python,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
+def test_conditions_are_not_asked_of_tombstones(spark: SparkSession, condition: Callable[[], Any]) -> None:
+    """All but the key of a tombstone may be null, and a condition need not know what to say of that."""
+    marked = spark.createDataFrame(
+        [(1, "aa", False), (2, None, True), (3, "a", False)], "k int, s string, _deleted boolean"
+    )
+    long, rest = ({tuple(row) for row in made.collect()} for made in Choose((condition(),), rest=True).rows(marked))
+    assert long == {(1, "aa", False), (2, None, True), (3, "a", True)}
+    assert rest == {(1, "aa", True), (2, None, True), (3, "a", False)}

@@ -60,7 +60,10 @@ class Channel:
         return isinstance(placed, Filter | Split) and placed.inputs[0].knows_arrival
 
     def map(self, name: str, f: Callable[[Any], Any], *, key: Columns | None = None, **options: Any) -> Channel:
-        """Rows by a stateless function of a DataFrame: `f(a ⊎ b) = f(a) ⊎ f(b)`. Tell `key` if the result has one."""
+        """Rows by a stateless function of a DataFrame: `f(a ⊎ b) = f(a) ⊎ f(b)`. Tell `key` if the result has one.
+
+        What replaces rows by that key passes as such where Spark's plan shows that `f` passes the key as it is.
+        """
         return self._place(Map, name, (self,), f, options, key=None if key is None else names(key))
 
     def flat_map(self, name: str, f: Callable[[Any], Any], *, key: Columns | None = None, **options: Any) -> Channel:

@@ -44,7 +44,7 @@ def _listed(parts: Sequence[str]) -> str:
 class Difference:
     """How a definition differs from the one that the catalog knows, and what is known of the channels it kept.
 
-    `drifting` are the aggregates whose increments would drift, by the types of their columns; `typed` whether the
+    `drifting` are the widgets of which some variant would not be exact, by what their columns are; `typed` whether the
     catalog knows the types of all columns.
     """
 

@@ -17,10 +17,11 @@ from olston.alike import alike
 from olston.errors import SchemaError, meant
 from olston.failure import place, reason
 from olston.nothing import refuse_rows_of_nothing
-from olston.operators.columns import ARRIVAL, DELETED, ORDER, is_hidden, is_reserved, key_columns, see
+from olston.operators.columns import ARRIVAL, DELETED, ORDER, View, is_hidden, is_reserved, key_columns, see
 from olston.operators.operand import Operand
 from olston.operators.states import ALGEBRAIC, drifts
 from olston.operators.weak import Replace
+from olston.origin import origins
 from olston.widgets.aggregate import Aggregate
 from olston.widgets.batch import Batch
 from olston.widgets.expression import aggregations
@@ -45,7 +46,11 @@ _MOST_CLUSTERED = 4
 
 @dataclass(frozen=True)
 class Schemas:
-    """The stored columns of each channel, and the aggregates whose sums do not add up exactly."""
+    """The stored columns of each channel, and the widgets of which some variant would not be exact.
+
+    These are aggregates whose sums do not add up, and maps that are told to have a key of which it is not known that
+    they pass it as it is.
+    """
 
     stored: Mapping[str, StructType]
     drifting: frozenset[str]
@@ -99,7 +104,7 @@ def _gathered(faults: list[SchemaError], declared_at: str) -> Iterator[None]:
 def _derive(
     session: SparkSession, workflow: Workflow, widget: Widget, empty: dict[str, DataFrame], drifting: set[str]
 ) -> None:
-    """Find the columns of what `widget` makes, and whether its sums drift."""
+    """Find the columns of what `widget` makes, and whether some variant of it would not be exact."""
     if isinstance(widget, Aggregate) and widget.functions <= ALGEBRAIC:
         rows = see(empty[widget.inputs[0].name], widget.operations()[0].operators[0].view)
         if _asked(widget, lambda: drifts(rows, aggregations(widget.columns, rows)), rows):
@@ -107,6 +112,8 @@ def _derive(
             widget.refuse_impossible_policy(drifting)
     for operation in widget.operations(drifting):
         for name, made in zip(operation.outputs, _batch(widget, operation, empty), strict=True):
+            if isinstance(widget, Map) and not _passes_key(widget, made, empty[operation.inputs[0]]):
+                drifting.add(widget.name)
             found = nullable(made.schema)
             _refuse_odd_columns(name, found, _olstons(widget))
             _refuse_other_names(name, found, "key", key_columns(workflow.channels[name].key or (), found.names))
@@ -161,13 +168,31 @@ def _batch(widget: Widget, operation: Operation, empty: Mapping[str, DataFrame])
         if not isinstance(rows, DataFrame):
             raise SchemaError(f"{widget.name}: its function returns {rows!r}, and not a DataFrame.")
     if isinstance(widget, Extract):
-        for column in widget.key:
-            if column not in made[0].columns:
-                raise SchemaError(
-                    f"{widget.name}: the function drops the key column {column!r}, by which new rows supersede old "
-                    f"ones; keep it in the result, and drop it in a map afterwards. It returns {made[0].columns}."
-                )
+        _refuse_other_keys(widget, made[0], inputs[0])
     return made  # type: ignore[no-any-return]
+
+
+def _passes_key(widget: Map, made: DataFrame, given: DataFrame) -> bool:
+    """Whether it is known that rows have the key that the widget is told to have from those they were made of."""
+    passed = origins(made, given) if widget.key else {}
+    return all(passed.get(column) == column for column in widget.key or ())
+
+
+def _refuse_other_keys(widget: Extract, made: DataFrame, rows: DataFrame) -> None:
+    """An error unless the function gives the key of its rows, as it is: by it new rows supersede old ones."""
+    given = see(rows, View.PUBLIC)
+    passed = origins(widget.function(given), given)
+    for column in widget.key:
+        if column not in made.columns:
+            raise SchemaError(
+                f"{widget.name}: the function drops the key column {column!r}, by which new rows supersede old "
+                f"ones; keep it in the result, and drop it in a map afterwards. It returns {made.columns}."
+            )
+        if passed.get(column, column) != column:
+            raise SchemaError(
+                f"{widget.name}: the function gives the key column {column!r} other values than its rows have, and new "
+                "rows supersede old ones by it; keep it as it is, and give what is computed another name."
+            )
 
 
 def _asked(widget: Widget, question: Any, *inputs: DataFrame) -> Any:

@@ -22,7 +22,7 @@ _RECOMPUTE = {Policy.INCREMENTAL: Recompute.LAST_RESORT, Policy.INCREMENTAL_STRI
 
 
 def compile_workflow(workflow: Workflow, costs: CostModel | None = None, drifting: Collection[str] = ()) -> Network:
-    """The network of `workflow` under `costs`; `drifting` names the aggregates that cannot be incremented exactly."""
+    """The network of `workflow` under `costs`; `drifting` names widgets of which some variant would not be exact."""
     model = costs or CostModel()
     variants = [v for widget in workflow.widgets.values() for v in _variants(widget, model, drifting)]
     read = _kinds_read(workflow, variants)

@@ -15,7 +15,10 @@ from olston.widgets.widget import Makes, Operation, Widget
 
 @dataclass(frozen=True)
 class Map(Widget):
-    """A stateless function: `f(a ⊎ b) = f(a) ⊎ f(b)`. A key is kept only if told."""
+    """A stateless function: `f(a ⊎ b) = f(a) ⊎ f(b)`. A key is kept only if told.
+
+    Replacements cross only with the values of their key: not if it is known that these may be others afterwards.
+    """
 
     key: tuple[str, ...] | None = None
 
@@ -23,7 +26,8 @@ class Map(Widget):
         return (Makes(self.name, self.key, self._crossing()),)
 
     def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
-        return (Operation((self.inputs[0].name,), (self.name,), stateless(Call(self.function), self._crossing())),)
+        crossing = () if self.name in drifting else self._crossing()
+        return (Operation((self.inputs[0].name,), (self.name,), stateless(Call(self.function), crossing)),)
 
     def _crossing(self) -> tuple[Replace, ...]:
         # an order column may be gone after f, and without it a late older row would win

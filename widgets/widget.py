@@ -77,7 +77,8 @@ class Widget(ABC):
     def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
         """The operations that make them, in order.
 
-        `drifting` names the aggregates whose sums do not add up exactly, because of the types of their columns.
+        `drifting` names the aggregates whose sums do not add up exactly, because of the types of their columns, and
+        the maps that may give their key other values.
         """
 
     def refuse_impossible_policy(self, drifting: Collection[str] = ()) -> None:

@@ -146,6 +146,23 @@ def test_a_row_that_went_and_came_back_is_the_newest(
         assert newest(engine) == {(1, "a", 0), (2, "b", 1), (5, "c", 1)}
 
 
+def test_a_key_that_a_map_gives_other_values_is_found_again_when_its_row_goes(
+    spark: SparkSession, tmp_path: Path, clock: ol.ManualClock
+) -> None:
+    """A tombstone has the key as it was before the map, so replacements cannot cross it."""
+    wf = ol.Workflow("w")
+    pages = wf.source("pages", "url string, v int", key="url")
+    wf.output(pages.map("great", lambda df: df.selectExpr("upper(url) AS url", "v"), key="url", policy="incremental"))
+    wf.bound_staleness("great", 0, 0)
+    with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+        engine.ingest("pages", spark.createDataFrame([("a", 1), ("b", 2)], "url string, v int"))
+        engine.refresh()
+        clock.advance("1 hour")
+        engine.ingest("pages", spark.createDataFrame([("a", None, True)], "url string, v int, _deleted boolean"))
+        engine.refresh()
+        assert {tuple(row) for row in engine.read("great").collect()} == {("B", 2)}
+
+
 def test_keys_that_a_partitioned_table_does_not_tell_apart_keep_their_rows(
     spark: SparkSession, tmp_path: Path, clock: ol.ManualClock
 ) -> None:

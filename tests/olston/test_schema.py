@@ -88,6 +88,19 @@ def test_aggregates_whose_sums_would_drift_are_named(spark: SparkSession) -> Non
     assert resolve(spark, wf).drifting == {"doubles", "wide"}
 
 
+def test_maps_that_may_give_their_key_other_values_are_named(spark: SparkSession) -> None:
+    wf = ol.Workflow("w")
+    pages = wf.source("pages", PAGES, key="url")
+    pages.map(
+        "passed", lambda df: df.selectExpr("url AS address", "size + 1 AS n").selectExpr("address AS url"), key="url"
+    )
+    pages.map("computed", lambda df: df.selectExpr("lower(url) AS url"), key="url")
+    pages.map("another", lambda df: df.selectExpr("site AS url"), key="url")
+    pages.map("by_python", lambda df: df.mapInPandas(lambda parts: parts, PAGES), key="url")
+    pages.map("without", lambda df: df.selectExpr("lower(url) AS url"))
+    assert resolve(spark, wf).drifting == {"computed", "another", "by_python"}
+
+
 def test_what_may_be_null_is_data_and_not_type(spark: SparkSession) -> None:
     from pyspark.sql.types import StructType
 
@@ -232,6 +245,10 @@ FAULTS: dict[str, tuple[Placing, str]] = {
     "extract that loses its key": (
         lambda pages, sites: pages.extract("out", lambda df: df.select("site"), key="url"),
         "out: the function drops the key column 'url', by which new rows supersede old ones; keep it",
+    ),
+    "extract that gives its key other values": (
+        lambda pages, sites: pages.extract("out", lambda df: df.selectExpr("lower(url) AS url", "site"), key="url"),
+        "out: the function gives the key column 'url' other values than its rows have, and new rows supersede old ones",
     ),
 }
 

@@ -110,8 +110,9 @@ def _conversions(
     if any(isinstance(workflow.widgets.get(w or ""), Union) for w in _lineage(workflow, channel)):
         yield converter(convert.Complete(), free=True)
     for weak in representations:
-        yield converter(Chain(weak.kind, weak), listed=False, free=True)
         wanted = weak.kind in read
+        if weak.chains or not wanted:  # who reads such blocks as they are can be given one at a time only
+            yield converter(Chain(weak.kind, weak), listed=False, free=True)
         if TO_BASE in weak.supplied:
             yield converter(convert.ApplyWeak(weak), free=model.overlays)
         if TO_DELTA in weak.supplied and (strong or TO_BASE not in weak.supplied):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -140,3 +141,30 @@ def test_increments_come_with_the_counts_by_which_groups_end(spark: SparkSession
             told[row.url] = [sums_ + row.total, rows + row["__rows"]]
     assert told == {"a": [0, 0], "b": [1, 2], "c": [1, 1]}
     engine.close()
+
+
+def test_blocks_that_act_as_one_on_a_base_only_are_not_fed_as_one(spark: SparkSession, tmp_path: Path) -> None:
+    """Also if the one before was written and could not be delivered."""
+    wf = ol.Workflow("w")
+    copy = wf.source("rows", "k int").map("copy", lambda df: df, policy="incremental")
+    own = ol.WeakDelta(
+        "own",
+        from_delta=lambda delta: delta.selectExpr("k", "_weight AS n"),
+        to_delta=lambda old, given: given.selectExpr("k", "n AS _weight"),
+    )
+    wf.weak_delta(copy, own)
+    wf.output(copy, feed={own.kind})
+    wf.bound_staleness(copy, 0, 0)
+    with ol.Engine(wf, str(tmp_path), clock=ol.ManualClock(1_000_000_000), spark=spark) as engine:
+        engine.ingest("rows", spark.createDataFrame([(1,)], "k int"))
+        engine.refresh()
+        engine.ingest("rows", spark.createDataFrame([(2,)], "k int"))
+        with (
+            mock.patch.object(Feed, "deliver", side_effect=OSError("no room")),
+            pytest.raises(OSError, match="no room"),
+        ):
+            engine.refresh()
+        engine.ingest("rows", spark.createDataFrame([(3,)], "k int"))
+        engine.refresh()
+        fed = [bag_of(given.rows) for given in engine.feed("copy").after()]
+    assert sum(fed, bag()) == bag((1, 1), (2, 1), (3, 1))

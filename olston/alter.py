@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _NEW, _THERE = f"{PREFIX}new_", f"{PREFIX}there"
 _COME, _GONE, _HAD, _MISSING = (f"{PREFIX}{what}" for what in ("come", "gone", "had", "missing"))
 _NULLS = ("", "__HIVE_DEFAULT_PARTITION__")
+_KEPT = {
+    "timestamp": "{0} <=> CAST(CAST({0} AS string) AS timestamp)",
+    "binary": "{0} IS NULL OR length({0}) > 0 AND is_valid_utf8(CAST({0} AS string))",
+}
+"""Which values of a type a partition keeps, where these are not all."""
 MOST_PARTITIONS = 500
 """Partitions that are replaced one by one; beyond, the whole table is."""
 
@@ -84,6 +89,30 @@ def as_kept(session: SparkSession, path: str, rows: DataFrame) -> DataFrame:
 
     texts = _blurred(session, path, rows)
     return rows.withColumns({c: F.when(~col(c).isin(*_NULLS), col(c)) for c in texts}) if texts else rows
+
+
+def refuse_unkept(session: SparkSession, path: str, rows: DataFrame) -> DataFrame:
+    """The rows, which fail when they are read if the table, by columns it is partitioned by, would keep others instead.
+
+    Delta keeps such values as text: bytes that are none are lost, and in a zone that sets its clocks back two times of
+    day are one.
+    """
+    from pyspark.sql import functions as F
+
+    asked = {f.name: f.dataType for f in rows.schema.fields if f.dataType.simpleString() in _KEPT}
+    if not asked or not table.exists(session, path):
+        return rows
+    parted, checked = {c.lower() for c in table.partition_columns(session, path)}, {}
+    for name, kind in asked.items():
+        if name.lower() in parted:
+            text = F.concat(
+                F.lit(f"the table at {path} is partitioned by {name!r}, where Delta does not keep the value "),
+                col(name).cast("string"),
+                F.lit(" as it is; partition it by another column, or use a Spark session in UTC."),
+            )
+            kept = F.expr(_KEPT[kind.simpleString()].format(quoted(name)))
+            checked[name] = F.when(kept, col(name)).otherwise(F.raise_error(text).cast(kind))
+    return rows.withColumns(checked) if checked else rows
 
 
 def refuse_blurred_keys(session: SparkSession, path: str, weak: Operand, key: Sequence[str]) -> None:

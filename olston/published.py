@@ -177,6 +177,7 @@ class Published:
         path = None
         try:
             path = self._made(session)
+            rows = replace(rows, rows=alter.refuse_unkept(session, path, rows.rows))
             with table.numbered(session, path, self._series, number, attempt, metadata) as made:
                 if block.kind != BASE:
                     self._refuse_foreign(made, path, number)

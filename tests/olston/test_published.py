@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +230,26 @@ def test_of_a_partitioned_table_only_what_is_touched_is_written_anew(
     assert (made.way, made.held) == ("rewrite", 2)
     assert consumer.rows() == bag((other, None, 8), (first, "z", 7))
     spark.sql("DROP TABLE shop.parted")
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "binary"])
+def test_what_a_partition_does_not_keep_as_it_is_is_refused(lake: Lake, spark: SparkSession, kind: str) -> None:
+    """Delta keeps it as text: of the hour that comes twice when clocks are set back, of bytes, others would be read."""
+    wf = ol.Workflow("w")
+    wf.output(wf.source("s", f"p {kind}, n int").map("kept", lambda df: df), table=f"shop.{kind}s")
+    consumer = Consumer(Lake(spark, f"{lake.store.home}/{kind}", wf), "kept")
+    spark.sql(f"CREATE TABLE shop.{kind}s (p {kind}, n int) USING delta PARTITIONED BY (p)")
+    berlin = spark.newSession()
+    berlin.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    once: Any = {"timestamp": datetime(2024, 10, 26, tzinfo=UTC), "binary": b"a"}[kind]
+    again: Any = {"timestamp": datetime(2024, 10, 27, 1, 30, tzinfo=UTC), "binary": b"\xff"}[kind]
+    consumer.deliver(BASE, [(once, 1), (None, 2)], 1, own=berlin)
+    with pytest.raises(StepError, match=r"is partitioned by 'p', where Delta does not keep the value .* as it is"):
+        consumer.deliver(DELTA, {(again, 3): 1, (None, 2): -1}, 2, own=berlin)
+    assert consumer.number() == 1
+    if kind == "timestamp":
+        consumer.deliver(DELTA, {(again, 3): 1, (None, 2): -1}, 2)
+    spark.sql(f"DROP TABLE shop.{kind}s")
 
 
 def test_where_a_key_has_several_rows_only_the_deleted_one_goes(

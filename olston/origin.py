@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 def origins(made: DataFrame, given: DataFrame) -> Mapping[str, str | None]:
     """Of the columns of `made`, which a function made of `given`, the column whose values each passes as they are.
 
-    `None` for one that is computed. Of one that is not named, a plan does not tell: a function of Python made it.
+    `None` for one that is computed. Of one that is not named, a plan does not tell: a function of Python made it, or
+    rows of several were put together, which may each have it from elsewhere.
     """
     known = {_id(a): str(a.name()) for a in _all(_plan(given).output())}
     renamed: dict[str, str | None] = {}
-    for expression in _projected(_plan(made)):
+    nodes = list(_nodes(_plan(made)))
+    if any(_is(node, kind) for node in nodes for kind in _PUT_TOGETHER):
+        return {}
+    for expression in (e for node in nodes if _is(node, "Project") for e in _all(node.projectList())):
         if _is(expression, "Alias"):
             renamed[_id(expression)] = _id(expression.child()) if _is(expression.child(), _ATTRIBUTE) else None
     found: dict[str, str | None] = {}
@@ -34,18 +38,18 @@ def origins(made: DataFrame, given: DataFrame) -> Mapping[str, str | None]:
 
 
 _ATTRIBUTE = "AttributeReference"
+_PUT_TOGETHER = ("Union", "Intersect", "Except")
 
 
 def _plan(rows: DataFrame) -> Any:
     return rows._jdf.queryExecution().analyzed()
 
 
-def _projected(plan: Any) -> Iterator[Any]:
-    """The expressions of all projections in a plan."""
-    if _is(plan, "Project"):
-        yield from _all(plan.projectList())
+def _nodes(plan: Any) -> Iterator[Any]:
+    """All parts of a plan."""
+    yield plan
     for child in _all(plan.children()):
-        yield from _projected(child)
+        yield from _nodes(child)
 
 
 def _all(sequence: Any) -> Iterator[Any]:

@@ -19,6 +19,7 @@ FOUND: dict[str, tuple[Callable[[Any], Any], dict[str, str | None]]] = {
     "with others for each": (lambda df: df.selectExpr("k", "explode(a) AS e"), {"k": "k"}),
     "computed": (lambda df: df.selectExpr("k + 1 AS k", "upper(s) AS s"), {"k": None, "s": None}),
     "exchanged": (lambda df: df.selectExpr("s AS k", "k AS s"), {"k": "s", "s": "k"}),
+    "of several": (lambda df: df.select("s").union(df.selectExpr("upper(s)")), {}),
     "made by Python": (lambda df: df.mapInPandas(lambda parts: parts, "k int"), {}),
 }
 

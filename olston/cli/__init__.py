@@ -17,6 +17,7 @@ output; `--debug` shows tracebacks before. Nothing heavy is imported before a ve
 from __future__ import annotations
 
 import gc
+import io
 import json
 import logging
 import sys
@@ -71,6 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     # importing makes many objects and no garbage; looking for it after every 700, as is usual, takes a tenth of a verb
     gc.set_threshold(20_000)
+    _speak_unicode()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if "--debug" in given:  # wherever it stands
         given = ["--debug", *(a for a in given if a != "--debug")]
@@ -85,6 +87,16 @@ def main(arguments: list[str] | None = None) -> None:
     if code == exits.INTERRUPTED:
         print("interrupted", file=sys.stderr)
     sys.exit(code if isinstance(code, int) else exits.DONE)
+
+
+def _speak_unicode() -> None:
+    """Files and pipes get UTF-8 whatever the locale says, as JSON and data need; a terminal what it can show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

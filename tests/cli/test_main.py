@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +86,29 @@ def test_an_unexpected_failure_has_a_traceback_only_in_debug(stage: Stage, monke
         assert (debug.code, debug.out) == (told.code, told.out)
         assert "Traceback" in debug.err
         assert debug.err.endswith(told.err)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_arrows_and_symbols_are_written_in_every_locale(stage: Stage, encoding: str) -> None:
+    command = [sys.executable, "-m", "olston"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    for verb in (["dag"], ["plan", "--json"], ["provenance", "total\N{GREEK SMALL LETTER SIGMA}", "--json"]):
+        told = subprocess.run([*command, *verb], cwd=stage.folder, env=environment, capture_output=True, check=False)
+        assert "Traceback" not in told.stderr.decode()
+        said = told.stdout.decode()  # pipes and files get UTF-8
+        assert json.loads(said) if "--json" in verb else "← orders" in said, said
+
+
+def test_a_terminal_that_knows_no_arrows_gets_the_rest(stage: Stage) -> None:
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "olston", "dag"]
+    told = subprocess.run(command, cwd=stage.folder, env=environment, stdout=theirs, stderr=theirs, check=False)
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert told.returncode == 0, said
+    assert "? orders" in said
 
 
 def test_an_interrupt_is_told_shortly(

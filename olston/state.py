@@ -52,7 +52,7 @@ class State:
     @property
     def newest(self) -> Stamp:
         """The newest stamp on any channel, of whatever definition."""
-        return max(self.stamped, *(line.newest for line in self.timelines.values()))
+        return max([self.stamped, *(line.newest for line in self.timelines.values())])
 
     def problem(self, now: Stamp, network: Network | None = None) -> Problem:
         return Problem(network or self.network, self.blocks(), History(self.timelines, now), dict(self.holds))

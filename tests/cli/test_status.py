@@ -126,3 +126,10 @@ def test_what_is_new_at_followed_sources_is_said_to_arrive_later(stage: Stage) -
     assert stage.run("plan").out.endswith(said), "also if something is due: this is not all that run would do"
     for verb in ("status", "plan"):
         assert stage.json(verb)
+
+
+def test_a_workflow_that_is_only_begun_has_nothing_to_tell(stage: Stage) -> None:
+    (stage.folder / "workflow.py").write_text('import olston as ol\n\nwf = ol.Workflow("shop")\n')
+    assert stage.json("status")["outputs"] == []
+    assert stage.run("plan").out == "nothing is due\n"
+    assert stage.run("history").out == "nothing ran yet\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from olston import shipped
@@ -49,7 +50,8 @@ def _from_file(path: Path, which: str = "") -> Workflow:
     sys.modules[spec.name] = module
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # what it prints is no part of an answer
+            spec.loader.exec_module(module)
     except OlstonError as error:
         if place := _line_in(error, path):
             error.message = f"{path}{place}: {error.message}"

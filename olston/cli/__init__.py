@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import logging
 import sys
 import traceback
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from olston.cli import exits
+from olston.cli import answers, exits
 from olston.cli.settings import settings
 from olston.errors import OlstonError
 
@@ -78,12 +78,14 @@ def main(arguments: list[str] | None = None) -> None:
         given = ["--debug", *(a for a in given if a != "--debug")]
     else:
         logging.getLogger().addFilter(_is_not_of_py4j)
+    as_json = "--json" in given and not {"-h", "--help"} & set(given)
     try:
-        code = app(given, standalone_mode=False)
+        with answers.alone() if as_json else nullcontext():
+            code = app(given, standalone_mode=False)
     except typer.Abort:
         code = exits.INTERRUPTED
     except Exception as error:
-        code = _tell(error, as_json="--json" in given)
+        code = _tell(error, as_json=as_json)
     if code == exits.INTERRUPTED:
         print("interrupted", file=sys.stderr)
     sys.exit(code if isinstance(code, int) else exits.DONE)
@@ -120,7 +122,7 @@ def _tell(error: Exception, *, as_json: bool) -> int:
         code, name = exits.UNEXPECTED, "UNEXPECTED"
         message = f"{type(error).__name__}: {error}; olston --debug … shows where."
     if as_json:
-        print(json.dumps({"error": {"code": name, "message": message}}, ensure_ascii=False))
+        answers.emit_json({"error": {"code": name, "message": message}})
     print(f"error: [{name}] {message}", file=sys.stderr)
     for note in getattr(error, "__notes__", ()):
         print(f"  also: {note}", file=sys.stderr)

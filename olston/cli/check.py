@@ -27,7 +27,8 @@ def check(
     from contextlib import chdir
 
     from olston.cli import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.answers import emit_json
+    from olston.cli.show import console
 
     found = opened.project(project)
     with chdir(found.folder):

@@ -39,7 +39,7 @@ def dag(
     from contextlib import chdir
 
     from olston.cli import opened
-    from olston.cli.show import emit_json
+    from olston.cli.answers import emit_json
     from olston.dag import dot, graph_of, mermaid, page, svg, text
 
     target = None if output is None else output.resolve()

@@ -43,8 +43,9 @@ def ingest(
     """
     from functools import reduce
 
+    from olston.cli.answers import emit_json
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console
     from olston.errors import IngestError
     from olston.files import offered
     from olston.followed import format_of

@@ -28,7 +28,8 @@ def init(
     """
     from importlib.resources import files
 
-    from olston.cli.show import console, emit_json
+    from olston.cli.answers import emit_json
+    from olston.cli.show import console
 
     folder = Path(name)
     workflow = folder.resolve().name

@@ -49,8 +49,9 @@ def plan(
 
 
 def _present(asked: list[tuple[list[str], bool]], dump: Path | None, project: Path | None, as_json: bool) -> None:
+    from olston.cli.answers import emit_json
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json, show_followed
+    from olston.cli.show import console, show_followed
 
     target = None if dump is None else dump.resolve()
     with opened(project) as engine:
@@ -83,7 +84,8 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _solve(file: Path, case: str | None, prunings: str | None, as_json: bool) -> None:
-    from olston.cli.show import emit_json, show_decision
+    from olston.cli.answers import emit_json
+    from olston.cli.show import show_decision
     from olston.scheduler.answer import answer
     from olston.scheduler.decide import decide
     from olston.scheduler.explain import explain

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from olston.cli.answers import emit_text
 from olston.cli.complete import channels
 from olston.cli.options import InProject
 
@@ -51,7 +52,7 @@ def _print(rows: DataFrame, format: Format) -> None:
     import sys
 
     if format is Format.JSON:
-        print(f"[{', '.join(_as_json(rows))}]")
+        emit_text(f"[{', '.join(_as_json(rows))}]")
     elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(rows.columns)

@@ -20,8 +20,9 @@ def recover(
 
     [bold]Example:[/bold] olston recover --force
     """
+    from olston.cli.answers import emit_json
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console
 
     with opened(project) as engine:
         found = engine.recover(force=force)

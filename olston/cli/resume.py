@@ -10,8 +10,9 @@ def resume(project: InProject = None, as_json: AsJson = False) -> None:
 
     [bold]Example:[/bold] olston resume
     """
+    from olston.cli.answers import emit_json
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console
 
     with opened(project) as engine:
         engine.resume()

@@ -33,9 +33,10 @@ def run(
 
     [bold]Examples:[/bold] olston run; olston run --select output; olston run --full-refresh output
     """
+    from olston.cli.answers import emit_json
     from olston.cli.ingest import arrived
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console
     from olston.cli.watch import watching
 
     asked = demands(select, full_refresh, full_refresh_all)

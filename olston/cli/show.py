@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,6 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.tree import Tree
 
+from olston.cli.answers import emit_json
 from olston.scheduler.decide import Decision
 from olston.scheduler.explain import Evidence
 from olston.scheduler.problem import Problem
@@ -38,10 +38,6 @@ def emit(answer: Answer, as_json: bool) -> None:
         emit_json(answer.to_dict())
     else:
         console.print(answer)
-
-
-def emit_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False))
 
 
 def show_followed(workflow: Workflow) -> None:

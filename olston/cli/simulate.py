@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from olston.cli.answers import emit_json
 from olston.cli.options import AsJson, InProject
 from olston.duration import UNITS
 from olston.errors import RatesError
@@ -100,7 +100,7 @@ def simulate(
 
         draw(plot, rows, title, numbers.unit, setting is not None, paper)
     if as_json:
-        print(json.dumps(_report(title, setup, numbers.unit, rows, paper), ensure_ascii=False))
+        emit_json(_report(title, setup, numbers.unit, rows, paper))
     else:
         _show(title, setup, numbers.unit, rows, paper, curve=setting is not None)
         if chosen and span < LONGEST:

@@ -24,8 +24,9 @@ def vacuum(
     """
     from collections import Counter
 
+    from olston.cli.answers import emit_json
     from olston.cli.opened import opened
-    from olston.cli.show import console, emit_json
+    from olston.cli.show import console
     from olston.duration import microseconds
 
     microseconds(older_than)

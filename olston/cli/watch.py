@@ -5,7 +5,6 @@ The catalog is asked, so it makes no difference whether steps run here or in ano
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
+from olston.cli.answers import emit_json
 from olston.errors import CatalogError
 from olston.provenance import Stamp
 from olston.report import Tried
@@ -64,9 +64,9 @@ def tell(step: Tried) -> None:
 
 def tell_json(step: Tried) -> None:
     """A line of JSON on standard output."""
-    print(json.dumps({"step": step.step, "state": step.state, "started_at": step.started_at,
-                      "expected_seconds": step.expected_seconds, "seconds": step.seconds, "rows": step.rows,
-                      "error": step.error}, ensure_ascii=False), flush=True)  # fmt: skip
+    emit_json({"step": step.step, "state": step.state, "started_at": step.started_at,
+               "expected_seconds": step.expected_seconds, "seconds": step.seconds, "rows": step.rows,
+               "error": step.error})  # fmt: skip
 
 
 class _Watch:

@@ -111,6 +111,27 @@ def test_a_terminal_that_knows_no_arrows_gets_the_rest(stage: Stage) -> None:
     assert "? orders" in said
 
 
+def test_what_a_workflow_prints_is_no_part_of_an_answer(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = stage.run("dag", "--format", "svg")
+    file = stage.folder / "workflow.py"
+    file.write_text(f'print("declaring")\n{WORKFLOW}')
+    told = stage.run("dag", "--format", "svg")
+    assert (told.code, told.out, told.err) == (0, plain.out, "declaring\n")
+
+    looked = ol.Engine.status
+
+    def printing(engine: ol.Engine) -> Any:
+        print("looking")  # as a function of a step may
+        return looked(engine)
+
+    monkeypatch.setattr("olston.engine.Engine.status", printing)
+    told = stage.run("status", "--json")
+    assert told.json["workflow"] == "shop"
+    assert told.err == "declaring\nlooking\n"
+    assert "looking" in stage.run("status").out
+    assert "Usage" in stage.run("status", "--json", "--help").out
+
+
 def test_an_interrupt_is_told_shortly(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

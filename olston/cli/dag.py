@@ -50,7 +50,7 @@ def dag(
         found = opened.project(project)
         with chdir(found.folder):
             graph = graph_of(found.find_workflow()[0])
-    if as_json:
+    if as_json and target is None:
         emit_json(graph.to_dict())
         return
     draw = {
@@ -68,7 +68,10 @@ def dag(
         target.write_text(drawn + "\n", encoding="utf-8")
     except OSError as error:
         raise WorkflowError(f"{output}: cannot be written: {error.strerror}.", code="NOT_WRITTEN") from None
-    print(f"drawn to {output}")
+    if as_json:
+        emit_json(graph.to_dict())
+    else:
+        print(f"drawn to {output}")
 
 
 def _by_suffix(output: Path | None) -> Format:

@@ -51,6 +51,14 @@ def test_channels_and_edges_as_json(stage: Stage) -> None:
     assert {"from": "paid", "to": "located"} in found["edges"]
 
 
+def test_a_file_is_written_beside_the_json_too(stage: Stage, tmp_path: Path) -> None:
+    plain, file = stage.json("dag"), tmp_path / "d.svg"
+    assert stage.json("dag", "-o", str(file)) == plain
+    assert file.read_text().startswith("<svg ")
+    told = stage.run("dag", "-o", str(tmp_path / "d.pdf"), "--json")
+    assert (told.code, told.json["error"]["code"]) == (2, "NOT_WRITTEN")
+
+
 def test_status_says_how_outputs_stand(stage: Stage) -> None:
     assert [c["state"] for c in stage.json("dag", "--status")["channels"]][-2:] == ["holds nothing"] * 2
     stage.fill(("orders", "customers"))

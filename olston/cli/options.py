@@ -36,18 +36,21 @@ FullRefresh = Annotated[
 FullRefreshAll = Annotated[bool, typer.Option("--full-refresh-all", help="Compute all outputs anew.")]
 
 
-def names(given: str | None) -> list[str]:
-    """The names in a list such as `a,b`."""
-    return [name.strip() for name in (given or "").split(",") if name.strip()]
+def names(given: str | None, option: str) -> list[str]:
+    """The names in a list such as `a,b`, none if the option is not given; an empty list is not taken for all."""
+    found = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if given is not None and not found:
+        raise typer.BadParameter("it names nothing; write names, a,b, or leave it out.", param_hint=f"'{option}'")
+    return found
 
 
 def demands(select: str | None, full_refresh: str | None, full_refresh_all: bool) -> list[tuple[list[str], bool]]:
     """What is asked for: outputs, and whether in full. With no option, what is due."""
-    full = names(full_refresh)
+    full, chosen = names(full_refresh, "--full-refresh"), names(select, "--select")
     asked: list[tuple[list[str], bool]] = []
     if full or full_refresh_all:
         asked.append(([] if full_refresh_all else full, True))
-    selected = [] if full_refresh_all else [name for name in names(select) if name not in full]
+    selected = [] if full_refresh_all else [name for name in chosen if name not in full]
     if selected or not asked:
         asked.append((selected, False))
     return asked

@@ -39,13 +39,13 @@ def run(
     from olston.cli.show import console
     from olston.cli.watch import watching
 
-    asked = demands(select, full_refresh, full_refresh_all)
+    asked, taken = demands(select, full_refresh, full_refresh_all), names(anew, "--anew")
     with opened(project) as engine:
         for outputs, _ in asked:
             check_outputs(engine.workflow, outputs)
         engine.refuse_paused()
         with watching(engine, quiet=as_json):
-            waves = engine.poll(*names(anew), anew=True) if anew else []
+            waves = engine.poll(*taken, anew=True) if taken else []
             new, fault = _poll(engine) if poll else ([], None)
             waves += new
             reports = [engine.refresh(*outputs, full=full) for outputs, full in asked]

@@ -279,3 +279,12 @@ def test_a_plan_that_was_dumped_is_solved_again(stage: Stage, tmp_path: Path) ->
     stage.run("plan", "--full-refresh", "located", "--select", "totals", "--dump", str(file))
     assert [a["id"] for a in stage.json("plan", "--problem", str(file))] == ["shop-1", "shop-2"]
     assert stage.run("plan", "--dump", str(tmp_path / "no" / "folder.json")).code == 2
+
+
+@pytest.mark.parametrize("option", ["--select", "--full-refresh", "--anew"])
+def test_a_list_without_names_is_not_taken_for_all(stage: Stage, option: str) -> None:
+    for verb in ("run",) if option == "--anew" else ("plan", "run"):
+        for given in ("", " , "):
+            told = stage.run(verb, option, given, "--json")
+            assert (told.code, told.json["error"]["code"]) == (2, "USAGE")
+            assert told.err.startswith(f"error: [USAGE] Invalid value for '{option}': it names nothing")

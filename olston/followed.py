@@ -79,5 +79,6 @@ def format_of(name: str, files: str, given: str | None) -> str:
         if suffix is not None and suffix[1].lower() in suffixes:
             return format
     raise WorkflowError(
-        f"{name}: the name {files!r} does not tell the format of the files; add format=, one of {', '.join(FORMATS)}."
+        f"{name}: the name {files!r} does not tell the format of the files; add format=, one of {', '.join(FORMATS)}; "
+        "olston ingest takes --format."
     )

@@ -133,8 +133,8 @@ def missing_input(catalog: Catalog, store: Store, session: SparkSession) -> Stor
     first = lost[0][0].channel
     return StoreError(
         f"{first}: files of what arrived are gone ({shown}{more}), and what is due cannot be made without them. Bring "
-        f"them back and call recover(force=True), or give all that is in {first} anew: ingest({first!r}, …, "
-        'kind="base").',
+        f"them back and call recover(force=True), or olston recover --force; or give all that is in {first} anew: "
+        f'ingest({first!r}, …, kind="base"), or olston ingest {first} FILE --kind base.',
         code="INPUT_LOST",
     )
 

@@ -113,9 +113,12 @@ class Published:
         """The table as it is, or as of a version; if nothing but tidying up happened since, these are the same."""
         path = self.path(session)
         if path is None or not table.exists(session, path):
-            fault = "nothing was delivered yet; refresh it."
+            fault = "nothing was delivered yet; refresh it by engine.refresh() or olston run."
             if version is not None:
-                fault = f"its table is not at {path} any more; refresh({self._output!r}, full=True) writes it anew."
+                fault = (
+                    f"its table is not at {path} any more; engine.refresh({self._output!r}, full=True) or "
+                    f"olston run --full-refresh {self._output} writes it anew."
+                )
             raise StoreError(f"{self._output}: {fault}", code="NOTHING_HELD")
         reader = session.read.format("delta")
         if version is not None and table.changed_since(session, path, version):

@@ -80,7 +80,9 @@ def delivery(db: Session, workflow: str, output: str, at: Stamp | None) -> Deliv
             code=LET_GO,
         )
     if found is None:
-        raise StoreError(f"{output}: its consumer holds nothing; refresh first.", code=NOTHING)
+        raise StoreError(
+            f"{output}: its consumer holds nothing yet; refresh it by engine.refresh() or olston run.", code=NOTHING
+        )
     return found
 
 

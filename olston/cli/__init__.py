@@ -116,6 +116,8 @@ def _tell(error: Exception, *, as_json: bool) -> int:
         context = getattr(error, "ctx", None)
         if context is not None and message.startswith("Missing"):
             message += f" See olston {context.info_name} --help."
+        elif message.startswith("No such command") and "Did you mean" not in message:
+            message += " See olston --help."
     elif isinstance(error, OlstonError):
         code, name, message = exits.exit_code(error), error.code, error.message
     else:

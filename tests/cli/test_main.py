@@ -36,6 +36,7 @@ def test_mistyped_verbs_and_options_are_errors_with_the_nearest(stage: Stage) ->
     told = stage.run("stats")
     assert (told.code, told.out) == (2, "")
     assert told.err == "error: [USAGE] No such command 'stats'. Did you mean 'status'?\n"
+    assert stage.run("foo").err == "error: [USAGE] No such command 'foo'. See olston --help.\n"
     told = stage.run("status", "--fail-if-stal", "--json")
     assert told.code == 2
     assert told.json["error"]["code"] == "USAGE"
@@ -178,3 +179,9 @@ def test_every_verb_and_option_is_on_the_page(stage: Stage) -> None:
         options = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", stage.run(verb, "--help").out.partition("Options")[2]))
         for option in options - {"--json", "--project", "--help", "--debug"}:
             assert f"`{option}" in section, (verb, option)
+
+
+def test_a_file_whose_name_does_not_tell_its_format_is_told_with_the_option(stage: Stage) -> None:
+    told = stage.run("ingest", "orders", "olston.yml")
+    assert told.code == 2
+    assert "olston ingest takes --format" in told.err

@@ -30,3 +30,10 @@ def test_a_time_that_is_none_is_refused(stage: Stage) -> None:
     assert told.code == 2
     assert "[BAD_TIME]" in told.err
     assert "2026-03-01T12:00" in told.err
+
+
+def test_what_is_not_there_yet_is_told_with_the_verb_that_makes_it(stage: Stage) -> None:
+    told = stage.run("provenance", "totals")
+    assert told.code == 6
+    assert told.err.startswith("error: [NOTHING_HELD] totals: its consumer holds nothing yet")
+    assert "olston run" in told.err

@@ -366,6 +366,12 @@ def test_the_plot_is_drawn(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(begins)
 
 
+def test_a_single_day_is_seen_in_the_plot(tmp_path: Path) -> None:
+    plot([], tmp_path / "empty.png")
+    plot([Sample(1, Measure(1, 0.5, 0.9, 0.4), Measure(1, 0.6, 0.8, 0.5))], tmp_path / "day.png")
+    assert (tmp_path / "day.png").read_bytes() != (tmp_path / "empty.png").read_bytes()
+
+
 def test_olston_does_not_need_httpx() -> None:
     script = "import sys; sys.modules['httpx'] = None; import olston, olston.examples.crawl_selection.workflow"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

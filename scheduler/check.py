@@ -42,7 +42,7 @@ def refuse_infeasible(workflow: Workflow) -> None:
 
 
 def _settle(world: World) -> None:
-    decision = decide(world.problem())
+    decision = decide(world.problem(), replan=False)  # whether there is a plan is asked, not which is cheapest
     if decision.infeasible is not None:
         raise decision.infeasible.error()
     world.run(decision)

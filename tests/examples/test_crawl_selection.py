@@ -367,9 +367,10 @@ def test_the_plot_is_drawn(tmp_path: Path) -> None:
 
 
 def test_a_single_day_is_seen_in_the_plot(tmp_path: Path) -> None:
-    plot([], tmp_path / "empty.png")
-    plot([Sample(1, Measure(1, 0.5, 0.9, 0.4), Measure(1, 0.6, 0.8, 0.5))], tmp_path / "day.png")
-    assert (tmp_path / "day.png").read_bytes() != (tmp_path / "empty.png").read_bytes()
+    drawn = tmp_path / "day.png", tmp_path / "another.png"
+    for file, fresh in zip(drawn, (0.9, 0.3), strict=True):
+        plot([Sample(1, Measure(1, 0.5, fresh, 0.4), Measure(1, 0.6, 0.8, 0.5))], file)
+    assert drawn[0].read_bytes() != drawn[1].read_bytes()
 
 
 def test_olston_does_not_need_httpx() -> None:

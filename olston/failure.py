@@ -14,7 +14,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _LIBRARIES = ("olston", "pyspark", "py4j", "delta")
 _INSTALLED = ("/site-packages/", "/dist-packages/", sysconfig.get_path("stdlib"), "<frozen ", "pyspark.zip/")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_STATE = re.compile(r"\s*SQLSTATE: \w{5}(?:; line \d+ pos \d+)?;?$")
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}(?:; line \d+ pos \d+| \(line \d+, pos \d+\))?;?$")
 
 
 def reason(error: BaseException) -> str:

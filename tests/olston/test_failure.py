@@ -292,6 +292,10 @@ def test_a_place_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: 
             AnalysisException("[NO_COLUMN] no `q`. SQLSTATE: 42703;\n'Project"),
             "[NO_COLUMN] no `q`.",
         ),
+        (
+            AnalysisException("\n[SYNTAX] at end of input. SQLSTATE: 42601 (line 1, pos 11)\n\n== SQL =="),
+            "[SYNTAX] at end of input.",
+        ),
     ],
 )
 def test_a_failure_is_told_in_one_sentence(error: Exception, said: str) -> None:

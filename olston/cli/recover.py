@@ -18,7 +18,7 @@ def recover(
 ) -> None:
     """Rebuild the catalog from what lies in the home. Nothing else may use the project meanwhile. Starts Spark.
 
-    [bold]Example:[/bold] olston recover --force
+    [bold]Examples:[/bold] olston recover; olston recover --force
     """
     from olston.cli.answers import emit_json
     from olston.cli.opened import opened

@@ -18,7 +18,8 @@ from olston.carry_out import Execution
 from olston.catalog import Catalog
 from olston.catalog.records import EventRecord, WorkflowRecord
 from olston.commands import Asked, Commands
-from olston.errors import CatalogError, OlstonError
+from olston.declared import unusable
+from olston.errors import CatalogError, InfeasibleError, OlstonError
 from olston.folding import Folding
 from olston.lease import Lease
 from olston.maintain import UnderWay, long, renew, retire
@@ -263,9 +264,8 @@ class Loop:
         stuck = planned.decision.infeasible
         if stuck is not None and excluded and (unharmed := self._setbacks.unharmed(stuck.outputs)):
             planned = plan(only=unharmed)
-        if planned.decision.infeasible is not None:
-            error = self._work().missing_input() or planned.decision.infeasible.error()
-            self._give_up(asked, planned.decision.infeasible.outputs, error)
+        if (stuck := planned.decision.infeasible) is not None:
+            self._give_up(asked, stuck.outputs, self._unusable(planning) or stuck.error())
         elif any(s.is_delivery for s in planned.decision.steps):
             if self._catches_up(asked):
                 self._changed = True
@@ -278,6 +278,12 @@ class Loop:
                 self._satisfied(asked)
         else:
             self._await(now)
+
+    def _unusable(self, planning: Planning) -> Exception | None:
+        """What is wrong with what arrived, if no bound is in the way of a plan, but that."""
+        with self._catalog.look() as db:
+            reason = unusable(db, planning.workflow)
+        return self._work().missing_input() if reason is None else InfeasibleError(reason)
 
     @property
     def _busy(self) -> frozenset[str]:

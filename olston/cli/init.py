@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from olston.cli.options import AsJson
+from olston.cli.settings import settings
 from olston.errors import WorkflowError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def init(
     from olston.cli.answers import emit_json
     from olston.cli.show import console
 
-    folder = Path(name)
+    folder = (settings.project or Path()) / name
     workflow = folder.resolve().name
     if re.fullmatch(r"[A-Za-z_][\w.-]*", workflow) is None:
         raise WorkflowError(

@@ -47,3 +47,9 @@ def test_its_rates_can_be_simulated(tmp_path: Path, capsys: pytest.CaptureFixtur
     code = run("-C", str(tmp_path / "demo"), "simulate", "--weeks", "0.01", "--set", setting, "--json")
     told = capsys.readouterr()
     assert code == 0, told.err
+
+
+def test_a_project_is_made_where_the_option_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-C", str(tmp_path), "init", "demo") == 0
+    assert (tmp_path / "demo" / "olston.yml").exists()
+    assert f"try: cd {tmp_path}/demo" in capsys.readouterr().out

@@ -136,6 +136,8 @@ def test_a_plan_says_that_a_followed_source_which_was_changed_is_to_be_taken_ane
         e.refresh()
     with engine(following("k int, v int"), str(tmp_path), Pretended()) as e:
         assert "olston run --anew rows" in str(e.plan().to_dict()["why"])
+        with pytest.raises(ol.InfeasibleError, match="olston run --anew rows"):
+            e.refresh()
     with engine(following("k int"), str(tmp_path), Pretended()) as e:
         assert e.plan().to_dict()["why"] is None
 

@@ -268,6 +268,7 @@ def test_ctrl_c_while_java_starts_leaves_no_java_behind(tmp_path: Path) -> None:
             time.sleep(0.2)
             os.kill(os.getpid(), signal.SIGINT)
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
         threading.Thread(target=interrupt, daemon=True).start()
         try:
             session.start()

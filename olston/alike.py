@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _EXACT = {"float": {"tinyint", "smallint", "double"}, "double": {"tinyint", "smallint", "int", "float"}}
 """Which numbers every value of which is also one of this type."""
+_TIMES = {"timestamp", "timestamp_ntz"}
+"""Where clocks are set ahead, two times without a zone are one moment."""
 _MOST = 38
 """Digits of a decimal."""
 
@@ -28,6 +30,8 @@ def alike(one: DataType, other: DataType) -> bool:
         return all(alike(a.dataType, b.dataType) for a, b in zip(one.fields, other.fields, strict=False))
     if isinstance(one, NumericType) and isinstance(other, NumericType):
         return _same_number(one, other)
+    if {one.simpleString(), other.simpleString()} == _TIMES:
+        return False
     return isinstance(one, StringType) == isinstance(other, StringType)
 
 

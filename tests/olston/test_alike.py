@@ -19,6 +19,7 @@ ALIKE = [
     ("bigint", "decimal(38,0)"),
     ("decimal(10,2)", "decimal(30,10)"),
     ("date", "timestamp"),
+    ("date", "timestamp_ntz"),
     ("array<int>", "array<bigint>"),
     ("struct<a: int, b: string>", "struct<a: double, b: string>"),
 ]
@@ -31,6 +32,7 @@ UNLIKE = [
     ("bigint", "decimal(38,20)"),
     ("string", "int"),
     ("date", "string"),
+    ("timestamp", "timestamp_ntz"),
     ("array<bigint>", "array<double>"),
     ("struct<a: int, b: bigint>", "struct<a: int, b: double>"),
 ]

@@ -14,7 +14,7 @@ from olston.block import Block
 from olston.catalog import Catalog
 from olston.catalog.records import BlockRecord, DeliveryRecord, EventRecord, PlanRecord, StepRecord
 from olston.errors import OlstonError, StepError, StoreError
-from olston.fuse import parts_of, source_of, step_of, unwritten
+from olston.fuse import Key, parts_of, source_of, step_of, unwritten
 from olston.lease import Lease, LeaseLost
 from olston.maintain import UnderWay
 from olston.outcomes import counted, outcomes
@@ -226,6 +226,7 @@ class Execution:
             db.add(tried)
         with self._lock:
             self._running[position] = attempt
+        recalled = self._recalled(invocation)
         started = time.perf_counter()
         try:
             made, blocks, way = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
@@ -240,7 +241,9 @@ class Execution:
                 self._running.pop(position, None)
         tried.state, tried.seconds = "done", time.perf_counter() - started
         tried.rows = sum(b.rows for b in blocks)
-        tried.outcomes = outcomes(self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds, way)
+        tried.outcomes = outcomes(
+            self.workflow, invocation, self._within, self.state.find, blocks, tried.seconds, way, recalled
+        )
         release = self._hold(invocation, made)
         try:
             with self.catalog.transaction() as db:
@@ -256,6 +259,12 @@ class Execution:
         except Exception:
             release()  # trying again takes the same number, and finds it taken
             raise
+
+    def _recalled(self, invocation: Invocation) -> set[Key]:
+        """The bases that a step, and what is done within it, will read from memory."""
+        read = (b for part in self._all(invocation) for b in part.operands[-1 if part.is_delivery else 0 :])
+        bases = {b.key: b for b in read if b.is_base and b.key not in self._within}
+        return {key for key, b in bases.items() if self.work.recalls(self.state.find(b))}
 
     def _make(self, invocation: Invocation, attempt: str) -> Made:
         step = step_of(invocation, self.state.find, self._within)

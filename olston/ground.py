@@ -72,6 +72,8 @@ class Ground:
         """Let go of the catalog, and of the Spark session if the engine started it."""
         if self._owns_session:
             self._session.stop()
+        elif "store" in self.__dict__:
+            self.store.memory.forget()
         self._catalog.close()
 
     @property

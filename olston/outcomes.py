@@ -6,7 +6,7 @@ shared out as the model expected them, now that the sizes are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from olston.block import BASE, MONOTONE, Block
@@ -32,19 +32,29 @@ def outcomes(
     made: Sequence[Block],
     seconds: float,
     way: Way | None = None,
+    recalled: Collection[Key] = (),
 ) -> list[dict[str, Any]]:
     """The outcomes of `step` and all that was done within it, which made `made` in `seconds`.
 
-    `way` is how it delivered, if it did. What was a matter of the catalog has none.
+    `way` is how it delivered, if it did; the bases `recalled` were read from memory, with nothing to resolve. What was
+    a matter of the catalog has none.
     """
     if not step.is_delivery and linked(workflow, step_of(step, find, within)) is not None:
         return []
     rows = tuple(b.rows for b in made) if _is_counted(step, within, find, way) else None
-    parts = list(_parts(step, within, find, rows, way))
+    parts = list(_parts(step, within, lambda b: _resolved(find(b), recalled), rows, way))
     total = sum(cost for cost, _ in parts)
     if not total:
         return []
     return [o.to_dict() | {"seconds": seconds * cost / total} for cost, o in parts]
+
+
+def _resolved(stored: Stored, recalled: Collection[Key]) -> Stored:
+    """`stored` as it is read: without an overlay, if it is read from memory."""
+    b = stored.block
+    if b.key not in recalled:
+        return stored
+    return Stored(Block(b.channel, b.kind, b.target, b.source, b.rows, b.relaxed, b.id), stored.content)
 
 
 def counted(source: Stored | Inline, rows: float) -> Block:

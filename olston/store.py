@@ -23,6 +23,7 @@ from olston.block import BASE, DELTA, MONOTONE, WEAK, Kind, is_strong, is_weak
 from olston.content import Anchor, Content, Part, concerns_all, runs, told_apart
 from olston.definition import digests
 from olston.errors import SchemaError, StoreError
+from olston.memory import Memory
 from olston.operators import bag
 from olston.operators.columns import ARRIVAL, BLOCK, DELETED, PART, WEIGHT, col, is_reserved, key_columns, quoted
 from olston.operators.operand import FEW, Keep, Operand
@@ -44,7 +45,9 @@ BLOCKS = "blocks"
 NOTED = 8
 """Files up to which the catalog remembers where the rows of a delta are; a wave is usually one."""
 NOTED_OF_BASE = 32
-"""The same of an anchor; also how many files are read together: more of them Spark lists in a job."""
+"""The same of an anchor; also how many files one scan reads: more of them Spark lists in a job."""
+SCANS = 8
+"""Scans that take less time than Delta's jobs to find files in its log."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -56,6 +59,7 @@ class Store:
     def __init__(self, session: SparkSession, home: str, workflow: Workflow, schemas: Schemas | None = None) -> None:
         self.home, self.workflow = home.rstrip("/"), workflow
         self.schemas = schemas or resolve(session, workflow)
+        self.memory = Memory()
 
     @cached_property
     def digests(self) -> Mapping[str, str]:
@@ -79,7 +83,7 @@ class Store:
     def read(self, session: SparkSession, channel: str, kind: Kind, content: Content) -> DataFrame:
         """The stored rows of a block: of a base, each as often as it is there; of a delta, in the form of its kind."""
         if kind == BASE:
-            return self._base(session, channel, content)
+            return self._whole(session, channel, content)
         if is_strong(kind):
             parts = self._parts(session, channel, content.parts).drop(BLOCK)
             return parts if len(content.parts) < 2 or content.monotone else bag.net(parts)
@@ -135,6 +139,16 @@ class Store:
             if not weak.rows_of_channel or not set(on) <= set(key_columns(weak.key, columns)):
                 return None
         return self._base(session, channel, content, keep)
+
+    def _whole(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
+        """A base, from memory where it is little and was read before."""
+        if not content.little:
+            return self._base(session, channel, content)
+        rows = self.memory.recall(session, channel, content)
+        if rows is None:
+            rows = self._base(session, channel, content)
+            self.memory.note(channel, content, rows)
+        return rows
 
     def _base(self, session: SparkSession, channel: str, content: Content, keep: Keep | None = None) -> DataFrame:
         """A base, or what `keep` leaves of it: then those are few, and all of them are counted."""
@@ -267,12 +281,17 @@ class Store:
         from pyspark.errors import AnalysisException
 
         place = self.path(name)
-        if not 0 < len(files) <= NOTED_OF_BASE or _GLOB.search(place):
+        if not 0 < len(files) <= SCANS * NOTED_OF_BASE or _GLOB.search(place):
             return None
+        paths = [f"{place}/{f}" for f in files]
         try:
-            return session.read.schema(columns).option("basePath", place).parquet(*[f"{place}/{f}" for f in files])
+            scans = [
+                session.read.schema(columns).option("basePath", place).parquet(*paths[i : i + NOTED_OF_BASE])
+                for i in range(0, len(paths), NOTED_OF_BASE)
+            ]
         except AnalysisException:
             return None
+        return bag.union(*scans)
 
     def _columns(self, channel: str, kind: Kind) -> StructType | None:
         """The columns that deltas of a kind are stored with, where that is known beforehand."""

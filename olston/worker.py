@@ -76,6 +76,9 @@ class Work(Protocol):
     def missing_input(self) -> Exception | None:
         """What to say if files of what had arrived are gone."""
 
+    def recalls(self, stored: Stored) -> bool:
+        """Whether a base is read from memory, so that its overlay costs nothing."""
+
     def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
         """The same base as one anchor; and what to say if rows of a source share a key that should be unique."""
 
@@ -123,6 +126,9 @@ class Worker:
     def missing_input(self) -> Exception | None:
         with self.sessions.lent() as session:
             return lost.missing_input(self._catalog, self.store, session)
+
+    def recalls(self, stored: Stored) -> bool:
+        return self.store.memory.has(stored.block.channel, stored.content)
 
     def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
         channel = stored.block.channel

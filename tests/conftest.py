@@ -6,6 +6,7 @@ A test that takes the fixture `spark` carries the marker `spark`, so `-m "not sp
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     running = session.start(settings, app="olston tests")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """What stores keep in the memory of the session goes with the module that made them."""
+    yield
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is not None and pyspark.SparkContext._active_spark_context is not None:
+        pyspark.sql.SparkSession.active().catalog.clearCache()
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,9 @@ class Pretended:
     def missing_input(self) -> Exception | None:
         return None
 
+    def recalls(self, stored: Stored) -> bool:
+        return False
+
     def fold(self, stored: Stored, attempt: str) -> tuple[Stored, str | None]:
         return Stored(stored.block, Content(Anchor("folded", attempt, 1, 1))), None
 

@@ -124,3 +124,14 @@ def test_a_home_may_be_an_address(spark: SparkSession, tmp_path: Path) -> None:
     arrived = lake.arrive("pages", [("a", 1)], 1)
     assert lake.rows(arrived) == bag(("a", 1))
     assert Store(spark, str(tmp_path), wf).read(spark, "pages", MONOTONE, arrived.content).count() == 1
+
+
+def test_a_chain_of_more_files_than_one_scan_reads_needs_no_job_to_find_them(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waves = [lake.arrive("pages", [("n", i)], 2 + i, 1 + i) for i in range(5)]
+    chain = Stored(waves[0].block, Content(None, tuple(p for w in waves for p in w.content.parts)))
+    monkeypatch.setattr("olston.store.NOTED_OF_BASE", 2)
+    before = jobs(lake.session)
+    assert sorted(r["size"] for r in lake.frame_of(chain).collect()) == [0, 1, 2, 3, 4]
+    assert jobs(lake.session) == before + 1, "the one that reads them"

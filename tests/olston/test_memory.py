@@ -1,0 +1,144 @@
+"""Little bases that are read again: from files twice, then from memory, with the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlmodel import select
+
+import olston as ol
+from olston import filesystem, session
+from olston.catalog.records import StepRecord
+from olston.content import LITTLE
+from olston.memory import KEPT
+from olston.scheduler.outcome import Outcome
+from olston.step import Stored
+from tests.lake import Lake, bag
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    wf = ol.Workflow("w")
+    wf.source("rates", "site string, rate int")
+    return Lake(spark, tmp_path, wf)
+
+
+def changed(lake: Lake) -> Stored:
+    base = lake.arrive("rates", [("a", 1), ("b", 2)], 1, kind="base")
+    return lake.apply(base, lake.arrive("rates", [("a", 1, -1), ("c", 3, 2)], 2, 1, kind="delta"))
+
+
+def kept(lake: Lake, stored: Stored) -> bool:
+    return lake.store.memory.has(stored.block.channel, stored.content)
+
+
+def test_a_base_is_kept_when_it_is_read_for_the_second_time(lake: Lake) -> None:
+    base = changed(lake)
+    for before in (False, False, True, True):
+        assert kept(lake, base) == before
+        assert lake.rows(base) == bag(("b", 2), ("c", 3), ("c", 3))
+
+
+def test_what_is_kept_needs_no_files_and_is_read_in_any_session(lake: Lake) -> None:
+    base = changed(lake)
+    for _ in range(2):
+        lake.rows(base)
+    for part in base.content.parts:
+        filesystem.drop(lake.session, lake.store.path(part.table))
+    lake.session = session.clone(lake.session)
+    assert lake.rows(base) == bag(("b", 2), ("c", 3), ("c", 3))
+
+
+def test_a_base_that_is_kept_can_meet_itself(lake: Lake) -> None:
+    base = changed(lake)
+    for _ in range(3):
+        first, second = lake.frame_of(base), lake.frame_of(base).withColumnRenamed("rate", "other")
+        found = first.join(second, "site").where("rate = other").count()
+    assert kept(lake, base)
+    assert found == 1 + 4
+
+
+def test_what_follows_on_a_channel_that_is_read_again_is_kept_at_once(lake: Lake) -> None:
+    base = changed(lake)
+    later = lake.apply(base, lake.arrive("rates", [("d", 4)], 3, 2))
+    for stored in (base, later):
+        lake.rows(stored)
+        assert not kept(lake, stored)
+    lake.rows(base)
+    for before in (False, True):
+        assert kept(lake, later) == before
+        assert lake.rows(later) == bag(("b", 2), ("c", 3), ("c", 3), ("d", 4))
+
+
+def test_those_read_last_are_kept(lake: Lake) -> None:
+    bases = [lake.arrive("rates", [("a", i)], 1, kind="base") for i in range(KEPT + 1)]
+    for base in bases:
+        for _ in range(2):
+            lake.frame_of(base)
+        assert kept(lake, base)
+    assert [kept(lake, base) for base in bases] == [False] + [True] * KEPT
+    assert lake.rows(bases[0]) == bag(("a", 0))
+
+
+def test_what_is_not_little_is_not_kept(lake: Lake) -> None:
+    rows = lake.session.range(LITTLE + 1).selectExpr("'a' AS site", "cast(id AS int) AS rate")
+    content = lake.store.write_base("rates", rows, "many", {})
+    for _ in range(3):
+        lake.store.read(lake.session, "rates", "B", content)
+    assert not lake.store.memory.has("rates", content)
+
+
+def test_an_engine_that_is_closed_leaves_nothing_in_the_memory_of_a_session_that_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.catalog.clearCache()
+    memory = spark._jsparkSession.sharedState().cacheManager()
+    wf = ol.Workflow("w")
+    sales = wf.source("sales", "site string, amount int")
+    rates = wf.source("rates", "site string, rate int")
+    wf.output(sales.join("priced", rates, on="site"))
+    wf.bound_staleness("priced", 0, 0)
+    with ol.Engine(wf, home=str(tmp_path / "lake"), spark=spark) as engine:
+        engine.ingest("rates", spark.createDataFrame([("a", 2)], "site string, rate int"))
+        for i in range(4):
+            engine.ingest("sales", spark.createDataFrame([("a", i)], "site string, amount int"))
+            engine.refresh()
+        assert not memory.isEmpty()
+        assert {tuple(r) for r in engine.read("priced").collect()} == {("a", i, 2) for i in range(4)}
+    assert memory.isEmpty()
+
+
+def test_what_is_read_from_memory_resolves_no_overlay_and_so_gives_no_reason_to_fold(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    wf = ol.Workflow("w")
+    sales = wf.source("sales", "site string, amount int")
+    counts = wf.source("visits", "site string").aggregate("counts", by="site", n=ol.count())
+    wf.output(sales.join("priced", counts, on="site"))
+    wf.bound_staleness("priced", 0, 0)
+    wf.bound_staleness("priced", 1, 0)
+    with ol.Engine(wf, home=str(tmp_path / "lake"), spark=spark) as engine:
+
+        def overlaid() -> float:
+            """What the last step resolved of overlays."""
+            with engine._catalog.look() as db:
+                last = max(db.exec(select(StepRecord)), key=lambda s: s.attempt)
+            return sum(overlay for o in last.outcomes for _, overlay in Outcome.from_dict(o).overlaid)
+
+        for visited in (["a", "b"], ["a"]):
+            engine.ingest("visits", spark.createDataFrame([(v,) for v in visited], "site string"))
+            engine.refresh()
+        found = []
+        for i in range(4):
+            engine.ingest("sales", spark.createDataFrame([("a", i)], "site string, amount int"))
+            engine.refresh()
+            found.append(overlaid() > 0)
+        assert {tuple(r) for r in engine.read("priced").collect()} == {("a", i, 2) for i in range(4)}
+    assert found[-1] is False
+    assert True in found

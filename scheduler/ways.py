@@ -86,7 +86,8 @@ class DeliveryPriced:
         if way == REWRITE:
             starts = self._model.starting(REWRITE_LITTLE) if is_little(held, 0) else starts
             return Work(base=2 * held, delta=rows, shuffled=6 * many, written=(held + rows,), starts=starts)
-        return Work(delta=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
+        # rows that are only added are read as plainly as those of a base
+        return Work(base=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
 
     def stand(self, held: float, allows: str | None) -> None:
         """Take it that the table has `held` rows, and that its data allow what they did when last looked at."""

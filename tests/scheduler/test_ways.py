@@ -30,6 +30,13 @@ def test_what_replaces_everything_and_what_only_adds_has_one_way() -> None:
     assert priced(10**7)(NEW) == priced(0)(NEW), "appending costs the same whatever is there"
 
 
+def test_many_rows_that_are_only_added_cost_no_more_than_as_many_of_a_base() -> None:
+    """A wave that a join made 1.8 million rows of was priced at 1.7 s to append, and took less than half of it."""
+    price = DeliveryPriced("out", ENGINE)
+    added, whole = (Block("out", kind, T(2), s, 1.8e6) for kind, s in ((MONOTONE, T(1)), (BASE, None)))
+    assert price(added) == pytest.approx(price(whole), rel=0.05)
+
+
 def test_a_small_table_is_rewritten_and_a_large_one_changed_in_place() -> None:
     assert priced(10**4).ways(CHANGES)[0] == "rewrite"
     assert priced(10**7).ways(CHANGES)[0] == "merge"

@@ -12,6 +12,8 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 from sqlalchemy import text
 from sqlmodel import Session
@@ -34,7 +36,7 @@ class Lease:
 
     def __init__(self, catalog: Catalog, workflow: str, seconds: float = SECONDS) -> None:
         self._catalog, self.workflow, self._seconds = catalog, workflow, seconds
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}@{_processes()}"
         self.fence: int | None = None
         """The number of this holder; `None` while it holds nothing."""
         self._released = threading.Event()
@@ -125,15 +127,29 @@ def holder(db: Session, workflow: str) -> str | None:
     return known.holder.rpartition(":")[0]
 
 
+@cache
+def _processes() -> str:
+    """Which processes have numbers that can be asked for here: those of this start of the machine, and container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}-{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:  # not Linux
+        return ""
+
+
 def _now() -> int:
     return time.time_ns() // 1000
 
 
 def is_dead(holder: str) -> bool:
-    """Whether the process of a holder on this machine has ended; of another machine nothing is known."""
+    """Whether the process of a holder on this machine has ended; of another machine nothing is known.
+
+    Nor of another container, or virtual machine, that has the same name.
+    """
     host, _, rest = holder.partition(":")
-    pid = rest.partition(":")[0]
-    if host != socket.gethostname() or not pid:
+    pid, _, token = rest.partition(":")
+    among = token.partition("@")[2]
+    if host != socket.gethostname() or not pid or (among and among != _processes()):
         return False
     try:
         os.kill(int(pid), 0)

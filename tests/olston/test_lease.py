@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 import time
 
 import pytest
 
+from olston import lease
 from olston.catalog import Catalog
 from olston.catalog.records import LeaseRecord
 from olston.errors import CatalogError
@@ -113,3 +116,25 @@ def test_who_could_not_say_that_it_let_go_takes_the_workflow_again_at_once(
     lease.release()
     assert other.take()
     other.release()
+
+
+@pytest.mark.parametrize(
+    ("where", "dead"), [("", True), ("@{here}", True), ("@another-start-of-the-machine", False), ("@{boot}-1", False)]
+)
+def test_a_process_is_dead_where_its_number_says_so_and_not_in_a_container_of_the_same_name(
+    where: str, dead: bool
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    here = lease._processes()
+    token = "ab" + where.format(here=here, boot=here.rpartition("-")[0])
+    assert lease.is_dead(f"{socket.gethostname()}:{ended.pid}:{token}") is dead
+
+
+def test_a_holder_says_among_which_processes_it_is_and_shows_its_host_and_number(catalog: Catalog) -> None:
+    held = Lease(catalog, "w")
+    assert held.take()
+    assert held.holder.endswith(f"@{lease._processes()}")
+    with catalog.look() as db:
+        assert lease.holder(db, "w") == f"{socket.gethostname()}:{os.getpid()}"
+    held.release()

@@ -226,9 +226,9 @@ class Execution:
             db.add(tried)
         with self._lock:
             self._running[position] = attempt
-        recalled = self._recalled(invocation)
         started = time.perf_counter()
         try:
+            recalled = self._recalled(invocation)
             made, blocks, way = (self._deliver if invocation.is_delivery else self._make)(invocation, attempt)
         except Exception as error:
             tried.state = "abandoned" if self.abandoned else "failed"

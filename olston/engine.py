@@ -287,6 +287,7 @@ class Engine(Ground):
                 needed |= states.attempts(db, self.workflow.name, feeds) - released
             dropped = vacuum(self.store, session, needed, older_than=microseconds(older_than) / 1e6, dry_run=dry_run)
         if not dry_run:
+            self.store.memory.forget()  # what was let go is nowhere any more
             point("vacuum-dropped")
             with self._catalog.transaction() as db:
                 states.forget(db, self.workflow.name, {v.attempt for v in dropped})

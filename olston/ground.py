@@ -70,11 +70,13 @@ class Ground:
 
     def close(self) -> None:
         """Let go of the catalog, and of the Spark session if the engine started it."""
-        if self._owns_session:
-            self._session.stop()
-        elif "store" in self.__dict__:
-            self.store.memory.forget()
-        self._catalog.close()
+        try:
+            if self._owns_session:
+                self._session.stop()
+            elif "store" in self.__dict__:
+                self.store.memory.forget()
+        finally:
+            self._catalog.close()
 
     @property
     def now(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from olston import table
 from olston.content import Content
+from olston.operators.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +24,7 @@ NOTICED = 32
 """Bases of which it is remembered that they were read, the last ones."""
 
 _Key: TypeAlias = tuple[str, Content]
+_ROW = "row"
 
 
 class Memory:
@@ -39,18 +41,19 @@ class Memory:
         return (channel, content) in self._kept
 
     def recall(self, session: SparkSession, channel: str, content: Content) -> DataFrame | None:
-        """The rows of a base that is kept, for use in `session`."""
+        """The rows of a base that is kept, for use in `session`; each time with columns of their own."""
         with self._lock:
-            rows = self._kept.get((channel, content))
-            if rows is None:
+            kept = self._kept.get((channel, content))
+            if kept is None:
                 return None
             self._kept.move_to_end((channel, content))
-        return table.within(session, rows)
+        return _unpacked(table.within(session, kept))
 
-    def note(self, channel: str, content: Content, rows: DataFrame) -> None:
-        """A base is about to be read as `rows`; they are kept, once computed, if the channel is one that is read again.
+    def note(self, channel: str, content: Content, rows: DataFrame) -> DataFrame:
+        """A base that is about to be read as `rows`; it is to be read as what this returns.
 
-        That is known when some base of it is read for the second time.
+        They are kept, once computed, if the channel is one that is read again, which is known when some base of it is
+        read for the second time.
         """
         key = channel, content
         with self._lock:
@@ -59,12 +62,15 @@ class Memory:
             self._read[key] = None
             if len(self._read) > NOTICED:
                 self._read.popitem(last=False)
-            if channel not in self._again or key in self._kept:
-                return
-            self._kept[key] = rows.persist()
+            if channel not in self._again:
+                return rows
+        kept = _packed(rows).persist()
+        with self._lock:
+            self._kept[key] = kept
             gone = self._kept.popitem(last=False)[1] if len(self._kept) > KEPT else None
         if gone is not None:
             gone.unpersist()
+        return _unpacked(kept)
 
     def forget(self) -> None:
         """Keep nothing any more."""
@@ -74,5 +80,16 @@ class Memory:
             self._read.clear()
             self._again.clear()
         for rows in kept:
-            if rows.sparkSession.sparkContext._jsc is not None:  # otherwise it went with the session
+            context = rows.sparkSession.sparkContext._jsc
+            if context is not None and not context.sc().isStopped():  # otherwise it went with the session
                 rows.unpersist()
+
+
+def _packed(rows: DataFrame) -> DataFrame:
+    """As one column: of columns of their own Spark would note the least and the greatest value, leave NaN out of that,
+    and not find it again by a condition that is true of it."""
+    return rows.selectExpr(f"struct({', '.join(map(quoted, rows.columns))}) AS {_ROW}")
+
+
+def _unpacked(kept: DataFrame) -> DataFrame:
+    return kept.select(f"{_ROW}.*")

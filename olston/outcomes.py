@@ -52,16 +52,16 @@ def outcomes(
 def _resolved(stored: Stored, recalled: Collection[Key]) -> Stored:
     """`stored` as it is read: without an overlay, if it is read from memory."""
     b = stored.block
-    if b.key not in recalled:
-        return stored
-    return Stored(Block(b.channel, b.kind, b.target, b.source, b.rows, b.relaxed, b.id), stored.content)
+    return Stored(_with_rows(b, b.rows), stored.content) if b.key in recalled else stored
 
 
 def counted(source: Stored | Inline, rows: float) -> Block:
     """The block delivered, with the number of rows that were written for it where it was written as such."""
-    b = source.block
-    if b.kind not in _WRITTEN_AS_SUCH:
-        return b
+    return _with_rows(source.block, rows) if source.block.kind in _WRITTEN_AS_SUCH else source.block
+
+
+def _with_rows(b: Block, rows: float) -> Block:
+    """The same block with so many rows, and no overlay."""
     return Block(b.channel, b.kind, b.target, b.source, rows, b.relaxed, b.id)
 
 

@@ -142,13 +142,17 @@ class Store:
 
     def _whole(self, session: SparkSession, channel: str, content: Content) -> DataFrame:
         """A base, from memory where it is little and was read before."""
-        if not content.little:
-            return self._base(session, channel, content)
-        rows = self.memory.recall(session, channel, content)
-        if rows is None:
-            rows = self._base(session, channel, content)
-            self.memory.note(channel, content, rows)
-        return rows
+        known = self.memory.recall(session, channel, content) if content.little else None
+        if known is not None:
+            return known
+        rows = self._base(session, channel, content)
+        return self.memory.note(channel, content, rows) if self._lasts(channel, content) else rows
+
+    def _lasts(self, channel: str, content: Content) -> bool:
+        """Whether a base is little, and read without checkpoints: what these hold cannot be read once more."""
+        changing = [kind for kind, parts in runs(content.parts) if not all(p.monotone for p in parts)]
+        chained = all(self.weak(channel, kind).chains for kind in changing if is_weak(kind))
+        return content.little and chained and len(changing) <= DEEP
 
     def _base(self, session: SparkSession, channel: str, content: Content, keep: Keep | None = None) -> DataFrame:
         """A base, or what `keep` leaves of it: then those are few, and all of them are counted."""

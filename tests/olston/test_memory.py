@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +16,7 @@ from olston.content import LITTLE
 from olston.memory import KEPT
 from olston.scheduler.outcome import Outcome
 from olston.step import Stored
+from olston.store import DEEP
 from tests.lake import Lake, bag
 
 if TYPE_CHECKING:
@@ -64,6 +67,43 @@ def test_a_base_that_is_kept_can_meet_itself(lake: Lake) -> None:
     assert found == 1 + 4
 
 
+def test_a_base_that_is_kept_can_meet_itself_by_columns_of_either_side(lake: Lake) -> None:
+    base = changed(lake)
+    for _ in range(4):
+        first, second = lake.frame_of(base), lake.frame_of(base)
+        found = first.join(second, (first.rate < second.rate)).count()
+        assert found == 2, "b below both of c"
+
+
+def test_a_value_that_is_no_number_is_found_by_conditions(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark orders NaN above all numbers, and leaves it out of the bounds that it notes of what it caches."""
+    wf = ol.Workflow("w")
+    wf.source("m", "id int, `x.y` double, z float")
+    lake, nan = Lake(spark, tmp_path, wf), float("nan")
+    base = lake.arrive("m", [(1, 1.0, 1.0), (2, nan, nan)], 1, kind="base")
+    for _ in range(4):
+        rows = lake.frame_of(base)
+        assert rows.columns == ["id", "x.y", "z"]
+        for condition in ("`x.y` > 5", "z > 5", "isnan(`x.y`)", "`x.y` = double('NaN')"):
+            assert [r["id"] for r in rows.where(condition).collect()] == [2]
+    assert kept(lake, base)
+
+
+def test_a_base_with_a_checkpoint_on_its_way_is_not_kept(spark: SparkSession, tmp_path: Path) -> None:
+    """What a checkpoint holds goes with its executor, and would be missed for ever."""
+    wf = ol.Workflow("w")
+    wf.source("keyed", "k int, v int", key="k")
+    lake = Lake(spark, tmp_path, wf)
+    base, last = lake.arrive("keyed", [(1, 1), (2, 2)], 1, kind="base"), DEEP + 2
+    for stamp in range(2, last + 1):  # one kind after the other, so that none are read together
+        change = [(1, stamp - 1, -1), (1, stamp, 1)] if stamp % 2 else [(1, stamp, False)]
+        kind = "delta" if stamp % 2 else "replace"
+        base = lake.apply(base, lake.arrive("keyed", change, stamp, stamp - 1, kind=kind))
+        for _ in range(3):
+            assert lake.rows(base) == bag((1, stamp), (2, 2))
+        assert kept(lake, base) == (stamp < last)
+
+
 def test_what_follows_on_a_channel_that_is_read_again_is_kept_at_once(lake: Lake) -> None:
     base = changed(lake)
     later = lake.apply(base, lake.arrive("rates", [("d", 4)], 3, 2))
@@ -112,6 +152,29 @@ def test_an_engine_that_is_closed_leaves_nothing_in_the_memory_of_a_session_that
         assert not memory.isEmpty()
         assert {tuple(r) for r in engine.read("priced").collect()} == {("a", i, 2) for i in range(4)}
     assert memory.isEmpty()
+
+
+@pytest.mark.spark
+def test_an_engine_can_be_closed_after_its_session(tmp_path: Path) -> None:
+    """In a process of its own: the session that tests share goes on."""
+    code = """
+import sys, olston as ol
+from olston import session
+spark = session.start()
+wf = ol.Workflow("w")
+rates = wf.source("rates", "site string, rate int")
+wf.output(wf.source("sales", "site string").join("priced", rates, on="site"))
+wf.bound_staleness("priced", 0, 0)
+engine = ol.Engine(wf, home=sys.argv[1], spark=spark)
+engine.ingest("rates", spark.createDataFrame([("a", 2)], "site string, rate int"))
+for _ in range(3):
+    engine.ingest("sales", spark.createDataFrame([("a",)], "site string"))
+    engine.refresh()
+assert engine.store.memory._kept
+spark._jsc.sc().stop()
+engine.close()
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "lake")], check=True, timeout=300)
 
 
 def test_what_is_read_from_memory_resolves_no_overlay_and_so_gives_no_reason_to_fold(

@@ -248,7 +248,7 @@ def test_a_source_that_cannot_be_taken_for_whatever_reason_holds_back_no_other(
             raise ConnectionError("reset by peer.")
         return channel
 
-    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), None
+    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), Mock()
     monkeypatch.setattr(polling, "look", look)
     monkeypatch.setattr(made, "_declare_sources", lambda: None)
     monkeypatch.setattr(made, "_arrive", lambda _, __, found: arrived.extend(found))
@@ -271,7 +271,7 @@ def test_the_status_says_which_source_cannot_be_polled_since_when_until_it_can(
         if faults:
             raise ConnectionError(faults.pop())
 
-    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), None
+    made.__dict__["_sessions"], made.__dict__["store"] = Mock(lent=nullcontext), Mock()
     monkeypatch.setattr(polling, "look", look)
     monkeypatch.setattr(made, "_declare_sources", lambda: None)
     monkeypatch.setattr(made, "_arrive", lambda *_: [])

@@ -131,7 +131,8 @@ def test_the_price_of_a_delivery_follows_the_cost_model_base_and_delta_apart() -
     model = CostModel(delivery=Rates(start=1, base=10, delta=100, shuffled=0, written=1_000))
     output = compile_workflow(joined(), model).outputs["c"]
     assert output.price(Block("c", BASE, Provenance.at(0, 0), rows=2)) == 1 + 2 * 1_010
-    assert output.price(Block("c", MONOTONE, Provenance.at(1, 1), Provenance.at(0, 0), 2)) == 1 + 2 * 1_100
+    assert output.price(Block("c", DELTA, Provenance.at(1, 1), Provenance.at(0, 0), 2)) == 1 + 2 * 1_100
+    assert output.price(Block("c", MONOTONE, Provenance.at(1, 1), Provenance.at(0, 0), 2)) == 1 + 2 * 1_010
 
 
 def test_what_lies_upstream_is_known() -> None:

@@ -53,11 +53,12 @@ class Block:
     `source` is `None` for bases. `relaxed` says whether the *content* stays right when the block is
     applied to a base that differs where the block does not advance; see `olston.operators.signature`.
     `rows` is exact once committed, an estimate while planned; `overlay` is what reading a base costs beyond reading
-    its rows, in rows (see `olston.content`). `vertex` is the block in a search: two ways to make one base, laid over
-    another or written whole, are two vertices, since reading what they make costs differently.
+    its rows, in rows, and `over` the kind of what lies on top of it, if known (see `olston.content`). `vertex` is the
+    block in a search: two ways to make one base, laid over another or written whole, are two vertices, since reading
+    what they make costs differently.
     """
 
-    __slots__ = ("channel", "id", "key", "kind", "overlay", "relaxed", "rows", "source", "target", "vertex")
+    __slots__ = ("channel", "id", "key", "kind", "over", "overlay", "relaxed", "rows", "source", "target", "vertex")
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class Block:
         overlay: float = 0,
     ) -> None:
         self.channel, self.kind, self.target, self.source = channel, kind, target, source
-        self.rows, self.relaxed, self.id, self.overlay = rows, relaxed, id, overlay
+        self.rows, self.relaxed, self.id, self.overlay, self.over = rows, relaxed, id, overlay, ""
         self.key = (channel, kind, source, target)
         self.vertex: tuple[object, ...] = self.key
         fault = self._fault()
@@ -89,7 +90,7 @@ class Block:
         """A block that the planner derived from others by a signature: sound by construction, so not checked again."""
         made = cls.__new__(cls)
         made.channel, made.kind, made.source, made.target = made.key = made.vertex = key
-        made.rows, made.relaxed, made.id, made.overlay = rows, relaxed, "", overlay
+        made.rows, made.relaxed, made.id, made.overlay, made.over = rows, relaxed, "", overlay, ""
         return made
 
     def _fault(self) -> str | None:

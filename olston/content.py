@@ -163,15 +163,20 @@ class Content:
         """What reading it costs beyond reading its rows, in rows.
 
         Every part has to be opened. Parts that only add rows once are a union; a run of others is looked up in all
-        that lies below it, or counted with it.
+        that lies below it, which is read twice for that, or counted with it.
         """
         lying, found = Content(self.anchor), 0.0
         for _, parts in runs(self.parts):
             lying = Content(self.anchor, (*lying.parts, *parts))
-            found += PART * len(parts)
             if not all(p.monotone for p in parts):
-                found += _looking(lying.rows, sum(p.rows for p in parts), lying.little)
+                found = _looked_up(found, lying.rows, sum(p.rows for p in parts), lying.little)
+            found += PART * len(parts)
         return found
+
+    @property
+    def over(self) -> Kind:
+        """The kind of the run of parts that lies on top; nothing if there is none."""
+        return run_of(self.parts[-1].kind) if self.parts else ""
 
     @property
     def little(self) -> bool:
@@ -223,10 +228,15 @@ def runs(
 
     Of strong ones in a row, those that only `adds` and lie below all others are apart: they need not be looked up.
     """
-    for kind, run in groupby(parts, lambda p: DELTA if is_strong(p.kind) else p.kind):
+    for kind, run in groupby(parts, lambda p: run_of(p.kind)):
         together = tuple(run)
         added = len(tuple(takewhile(adds, together))) if kind == DELTA else 0
         yield from ((kind, some) for some in (together[:added], together[added:]) if some)
+
+
+def run_of(kind: Kind) -> Kind:
+    """What parts have in common that are read together."""
+    return DELTA if is_strong(kind) else kind
 
 
 def concerns_all(changes: float, rows: float) -> bool:
@@ -235,17 +245,20 @@ def concerns_all(changes: float, rows: float) -> bool:
 
 
 def laid_over(base: Block, delta: Block) -> float:
-    """The overlay to expect of `base` with `delta` on top; changes that follow changes are looked up together."""
+    """The overlay to expect of `base` with `delta` on top; changes that follow changes of their kind are looked up
+    together with them."""
     if delta.kind == MONOTONE:
         return base.overlay + PART
     rows = base.rows + delta.rows
-    look = _looking(rows, delta.rows, rows <= LITTLE)
-    return base.overlay + PART + (delta.rows if base.overlay >= look - delta.rows else look)
+    found = _looked_up(base.overlay, rows, delta.rows, rows <= LITTLE)
+    alone = _looked_up(0.0, rows, delta.rows, rows <= LITTLE)
+    together = base.over in ("", run_of(delta.kind)) and base.overlay >= alone - delta.rows
+    return PART + (base.overlay + delta.rows if together else found)
 
 
-def _looking(rows: float, changes: float, little: bool) -> float:
-    """What it takes to bring `changes`, which are among `rows`, to the others, in rows."""
+def _looked_up(below: float, rows: float, changes: float, little: bool) -> float:
+    """The overlay of what lies `below` with `changes` brought to it, which are among `rows` then."""
     if little:
-        return COUNTED + rows
+        return below + COUNTED + rows
     shuffled = changes > MANY or concerns_all(changes, rows - changes)
-    return LOOKED_UP + (SHUFFLED * rows if shuffled else rows)
+    return below + LOOKED_UP + SHUFFLED * rows if shuffled else 2 * below + LOOKED_UP + rows

@@ -131,7 +131,8 @@ def load(db: Session, workflow: str, network: Network, digests: Mapping[str, str
                 continue
             block = known_as
             content = Content.from_dict(record.content)
-            block.overlay = content.overlay if block.is_base else 0
+            if block.is_base:
+                block.overlay, block.over = content.overlay, content.over
             stored[block.key] = Stored(block, content)
     holds: dict[str, Provenance | None] = {}
     deliveries: dict[str, DeliveryRecord] = {}

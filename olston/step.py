@@ -80,7 +80,8 @@ def run(
     known = linked(store.workflow, step)
     if known is not None:
         block = _committed(step.results[0], _kind(step.results[0].kind, known), None, attempt)
-        block.overlay = known.overlay if block.is_base else 0
+        if block.is_base:
+            block.overlay, block.over = known.overlay, known.over
         return (Stored(block, known),)
     try:
         frames = [table.within(session, frame) for frame in rows(store, session, step)]

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TypeAlias
 
 from olston.block import BASE, DELTA, MONOTONE, Block, is_delta, laid
-from olston.content import laid_over
+from olston.content import laid_over, run_of
 from olston.operators.signature import Link, Reads, Relaxed
 from olston.provenance import Provenance
 from olston.scheduler.bounds import Bounds
@@ -130,7 +130,9 @@ class Candidates:
         relaxed = not delta or len(target) == 1 or may_relax(signature.relaxed, blocks)
         results = tuple([Block.planned(key, size, relaxed) for key, size in zip(keys, rows, strict=True)])
         if variant.lays_over:
-            results[0].overlay, results[0].vertex = laid_over(*blocks), vertices[0]
+            base, over = blocks
+            results[0].overlay, results[0].over = laid_over(base, over), run_of(over.kind)
+            results[0].vertex = vertices[0]
         made_by = None
         if variant.listed:
             made_by = self._ledger.invocation(variant, blocks, results, cost)

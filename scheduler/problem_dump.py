@@ -37,7 +37,13 @@ def dump(problem: Problem, decision: Decision, name: str) -> dict[str, Any]:
             *({"type": "inconsistency", "channel": i.channel, "bound": i.bound} for i in network.inconsistency),
         ],
         "blocks": [
-            {**show_block(b), "size": b.rows, "relaxed": b.relaxed, "overlay": b.overlay}
+            {
+                **show_block(b),
+                "size": b.rows,
+                "relaxed": b.relaxed,
+                "overlay": b.overlay,
+                "over": show_kind(b.over) if b.over else "",
+            }
             for on_channel in problem.blocks.values()
             for b in on_channel
         ],

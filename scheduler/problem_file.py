@@ -228,6 +228,7 @@ class _Reader:
             source = self._provenance(part.channel, part.source, where)
             assert target is not None
             block = Block(part.channel, kind, target, source, part.size, part.relaxed, overlay=part.overlay)
+            block.over = self._kind(part.channel, part.over, where) if part.over else ""
             same = found.setdefault(part.channel, {}).setdefault(block.key, block)
             if same.rows != block.rows:
                 raise ProblemError(f"{block}: listed with size {same.rows} and with size {block.rows}.")

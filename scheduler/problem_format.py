@@ -141,6 +141,7 @@ class BlockPart(Part):
     size: NotNegative
     relaxed: bool = True
     overlay: NotNegative = 0.0
+    over: str = ""
 
 
 class SolvePart(Part):

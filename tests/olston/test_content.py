@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind, weak
-from olston.content import MANY, SHUFFLED, TOLD_APART, Anchor, Content, Part, laid_over, runs, told_apart
+from olston.content import MANY, SHUFFLED, TOLD_APART, Anchor, Content, Part, laid_over, run_of, runs, told_apart
 from olston.provenance import Provenance
 
 ANCHOR = Anchor("pages/anchors/a0", "a0", rows=10, bytes=100)
@@ -147,6 +147,26 @@ def test_changes_that_are_many_are_expected_to_shuffle_what_they_lie_on(few: int
 
     for overlay in (lying, planned):
         assert rows < overlay(few) < 2 * rows < SHUFFLED * rows < overlay(many)
+
+
+def test_changes_of_another_kind_are_looked_up_apart_and_read_what_lies_below_twice() -> None:
+    """As they lie and as they are planned: increments, deletions over them, and increments over those."""
+    kinds, rows = [weak("increment(k)"), weak("increment(k)"), DELTA, weak("increment(k)")], 1_000_000
+    content, planned = Content(Anchor("t", "a", rows, 1)), Block("c", BASE, Provenance.at(1), rows=rows)
+    seen = []
+    for i, kind in enumerate(kinds):
+        content = content.then(Content(None, (Part("t", f"b{i}", kind, 1_000, 1, "b"),)))
+        delta = Block("c", kind, Provenance.at(i + 2), Provenance.at(i + 1), rows=1_000)
+        overlay = laid_over(planned, delta)
+        planned = Block("c", BASE, delta.target, rows=rows, overlay=overlay)
+        planned.over = run_of(kind)
+        assert overlay == pytest.approx(content.overlay, rel=0.02)
+        assert content.over == planned.over
+        seen.append(overlay)
+    one, two, deleted, again = seen
+    assert two < 1.1 * one
+    assert deleted > 2.9 * one
+    assert again > 6.9 * one
 
 
 @given(st.integers(0, 500))

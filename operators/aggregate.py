@@ -73,7 +73,7 @@ class IncrementAggregate:
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         rows = operands[0].rows
-        return Work(delta=rows, shuffled=statistics.combined(rows), written=(statistics.distinct(rows),))
+        return Work.of_each(operands, statistics.combined(rows), (statistics.distinct(rows),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         delta = operands[0]

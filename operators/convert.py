@@ -37,7 +37,7 @@ class Apply:
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
         base, delta = operands
         if delta.kind == MONOTONE:
-            return Work(base.rows, delta.rows, 0.0, (base.rows + delta.rows,))
+            return Work.of_each(operands, 0.0, (base.rows + delta.rows,))
         return Work(base.rows, delta.rows, delta.rows, (base.rows + statistics.growth * delta.rows,))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:

@@ -6,8 +6,11 @@ model (`olston.scheduler.cost`) turns work into cost. Both are priors until runs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
+
+from olston.block import BASE, MONOTONE, Block
 
 TASKS = 4
 """Tasks that each meet most of the groups; of fewer rows than that many times the groups, all are shuffled."""
@@ -27,6 +30,13 @@ class Work:
     written: tuple[float, ...] = (0.0,)
     overlay: float = 0.0
     starts: float = 1.0
+
+    @classmethod
+    def of_each(cls, operands: Sequence[Block], shuffled: float, written: tuple[float, ...]) -> Work:
+        """Every row of `operands` is read once; those that are only added as plainly as those of a base."""
+        rows = sum(b.rows for b in operands)
+        plain = sum(b.rows for b in operands if b.kind in (BASE, MONOTONE))
+        return cls(plain, rows - plain, shuffled, written)
 
 
 @dataclass(frozen=True, slots=True)

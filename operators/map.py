@@ -155,8 +155,7 @@ class IncrementalMap:
         return self.function.view
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
-        rows = operands[0].rows
-        return Work(delta=rows, written=_written(rows, self.outputs, statistics))
+        return Work.of_each(operands, 0.0, _written(operands[0].rows, self.outputs, statistics))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         return self.function.delta(operands[0])

@@ -23,9 +23,7 @@ class AnyUnion:
     view = View.PUBLIC
 
     def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
-        deltas = sum(b.rows for b in operands if is_delta(b.kind))
-        rows = sum(b.rows for b in operands)
-        return Work(base=rows - deltas, delta=deltas, written=(rows,))
+        return Work.of_each(operands, 0.0, (sum(b.rows for b in operands),))
 
     def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
         both = bag.union(*[o.rows for o in operands])

@@ -14,7 +14,7 @@ from olston.scheduler.decide import Decision
 from olston.scheduler.network import Output, Variant
 from olston.scheduler.problem import Problem
 from olston.scheduler.problem_file import show_block, show_kind
-from olston.scheduler.problem_sizes import Line, Sizes, blocks, line
+from olston.scheduler.problem_sizes import Sizes, blocks, line
 from olston.scheduler.prune import SECTIONS
 from olston.scheduler.ways import DeliveryPriced
 
@@ -88,7 +88,7 @@ def _converter(variant: Variant, sizes: Sizes) -> dict[str, Any]:
         "relaxed": signature.relaxed.name.lower(),
         "listed": variant.listed,
         "lays_over": variant.lays_over,
-        "cost": _cost(plain),
+        "cost": _cost(variant, sizes),
         "size": size,
         "fixed": fixed,
     }
@@ -128,12 +128,15 @@ def _operator(variant: Variant, sizes: Sizes) -> dict[str, Any]:
             }
             for channel, (fixed, size) in outputs
         ],
-        "cost": _cost(found),
+        "cost": _cost(variant, sizes),
     }
 
 
-def _cost(found: Line) -> dict[str, Any]:
-    return {"fixed": found.fixed, "per_operand": found.per_operand, "per_overlay": found.per_overlay}
+def _cost(variant: Variant, sizes: Sizes) -> dict[str, Any]:
+    rows = sizes.of(variant)
+    found, added = line(variant, rows), line(variant, rows, monotone=True)
+    part = {"fixed": found.fixed, "per_operand": found.per_operand, "per_overlay": found.per_overlay}
+    return part if added.per_operand == found.per_operand else part | {"per_monotone": added.per_operand}
 
 
 def _output(problem: Problem, output: Output) -> dict[str, Any]:

@@ -157,8 +157,10 @@ class _Reader:
                     f"{where}: its inputs have paths {paths}, but channel {output.channel!r} "
                     f"says {self.channels[output.channel].paths}."
                 )
-        for what, weights in [("cost.per_operand", operator.cost.per_operand)] + [
-            (f"size of {o.channel!r}", o.size) for o in operator.outputs
+        for what, weights in [
+            ("cost.per_operand", operator.cost.per_operand),
+            ("cost.per_monotone", operator.cost.per_monotone or operator.cost.per_operand),
+            *((f"size of {o.channel!r}", o.size) for o in operator.outputs),
         ]:
             # a one-sided union lists the weights of both sides; those beyond its operands mean nothing
             if len(weights) < operands:

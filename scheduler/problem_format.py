@@ -35,10 +35,14 @@ class WeakKind(Part):
 
 
 class OperatorCost(Part):
-    """What an operator costs, by weights over the operands; `per_overlay` over what reading bases costs beyond that."""
+    """What an operator costs, by weights over the operands; `per_overlay` over what reading bases costs beyond that.
+
+    `per_monotone` are the weights of operands that are a D+.
+    """
 
     fixed: NotNegative
     per_operand: list[NotNegative]
+    per_monotone: list[NotNegative] | None = None
     per_overlay: NotNegative = 0.0
 
 

@@ -18,11 +18,14 @@ _NOTHING = OperatorCost(fixed=0.0, per_operand=[0.0, 0.0])
 def linear(cost: OperatorCost, sizes: Sequence[Sequence[float]], more: Sequence[float] = ()) -> Price:
     """A price by weights over the sizes of the operands; `more` are rows that each result has whatever they are."""
     fixed, weights, per_overlay = cost.fixed, cost.per_operand, cost.per_overlay
+    plain = weights if cost.per_monotone is None else cost.per_monotone
     added = list(more) or [0.0] * len(sizes)
 
     def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:
         rows = [b.rows for b in operands]
-        total = fixed + sum(w * r for w, r in zip(weights, rows, strict=False))
+        total = fixed + sum(
+            b.rows * (p if b.kind == MONOTONE else w) for b, w, p in zip(operands, weights, plain, strict=False)
+        )
         if per_overlay:
             total += per_overlay * sum(b.overlay for b in operands)
         made = (m + sum(w * r for w, r in zip(size, rows, strict=False)) for m, size in zip(added, sizes, strict=True))

@@ -102,6 +102,16 @@ def test_what_is_read_is_counted_as_base_or_delta(operator: Operator) -> None:
         assert (work.base, work.delta) == (8.0 * bases, 8.0 * (len(kinds) - bases))
 
 
+@pytest.mark.parametrize("operator", [IncrementalMap(), IncrementAggregate(INCREMENT), AsyncLeftUnion(), Apply()])
+def test_rows_that_are_only_added_are_read_as_plainly_as_those_of_a_base(operator: Operator) -> None:
+    others = [block(BASE, 8)] if isinstance(operator, Apply) else []
+    bases = 8.0 * len(others)
+    added = operator.estimate([*others, block(MONOTONE, 5)], Statistics())
+    mixed = operator.estimate([*others, block(DELTA, 5)], Statistics())
+    assert (added.base, added.delta) == (bases + 5, 0)
+    assert (mixed.base, mixed.delta) == (bases, 5)
+
+
 @given(SIZES, SIZES, STATISTICS)
 def test_distinct_groups_grow_and_saturate(rows: float, more: float, statistics: Statistics) -> None:
     met = statistics.distinct(rows)

@@ -8,8 +8,11 @@ read from them again.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olston import table
 from olston.content import Content
@@ -19,7 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEPT = 8
-"""Bases that are kept, those read last; each is little, so no more than 16 MB of files."""
+"""Bases that are kept, those read last."""
+LARGE = 32 * 2**20
+"""Bytes in Spark's memory beyond which a base is not kept; its files, of at most 16 MB, may pack far more."""
 NOTICED = 32
 """Bases of which it is remembered that they were read, the last ones."""
 
@@ -33,56 +38,99 @@ class Memory:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._read: OrderedDict[_Key, None] = OrderedDict()
-        self._again: set[str] = set()
-        self._kept: OrderedDict[_Key, DataFrame] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._last: dict[str, _Kept] = {}
+        self._large: set[str] = set()
+        weakref.finalize(self, _let_go_apart, self._kept).atexit = False
 
     def has(self, channel: str, content: Content) -> bool:
         """Whether reading the base costs no more than its rows."""
-        return (channel, content) in self._kept
+        kept = self._kept.get((channel, content))
+        return kept is not None and kept.is_loaded()
 
     def recall(self, session: SparkSession, channel: str, content: Content) -> DataFrame | None:
         """The rows of a base that is kept, for use in `session`; each time with columns of their own."""
+        key = channel, content
         with self._lock:
-            kept = self._kept.get((channel, content))
+            kept = self._kept.get(key)
             if kept is None:
                 return None
-            self._kept.move_to_end((channel, content))
-        return _unpacked(table.within(session, kept))
+            if kept.is_cleared() or kept.is_large():
+                self._large |= {channel} if kept.is_large() else set()
+                _let_go([self._kept.pop(key)])
+                return None
+            kept.recalled = True
+            self._kept.move_to_end(key)
+        return _unpacked(table.within(session, kept.rows))
 
     def note(self, channel: str, content: Content, rows: DataFrame) -> DataFrame:
         """A base that is about to be read as `rows`; it is to be read as what this returns.
 
-        They are kept, once computed, if the channel is one that is read again, which is known when some base of it is
-        read for the second time.
+        It is kept, once computed, if it is read for the second time, or if what was kept of its channel before was read
+        from memory: then what follows it will be, too.
         """
         key = channel, content
         with self._lock:
-            if key in self._read:
-                self._again.add(channel)
+            again = key in self._read
             self._read[key] = None
             if len(self._read) > NOTICED:
                 self._read.popitem(last=False)
-            if channel not in self._again:
+            before = self._last.get(channel)
+            if channel in self._large or not (again or (before is not None and before.recalled)):
                 return rows
-        kept = _packed(rows).persist()
-        with self._lock:
-            self._kept[key] = kept
-            gone = self._kept.popitem(last=False)[1] if len(self._kept) > KEPT else None
-        if gone is not None:
-            gone.unpersist()
-        return _unpacked(kept)
+            if key not in self._kept:  # otherwise another step was as quick
+                self._kept[key] = self._last[channel] = _Kept(rows)
+            kept = self._kept[key]
+            if len(self._kept) > KEPT:
+                _let_go([self._kept.popitem(last=False)[1]])
+        return _unpacked(table.within(rows.sparkSession, kept.rows))
 
     def forget(self) -> None:
         """Keep nothing any more."""
         with self._lock:
             kept = list(self._kept.values())
             self._kept.clear()
+            self._last.clear()
             self._read.clear()
-            self._again.clear()
-        for rows in kept:
-            context = rows.sparkSession.sparkContext._jsc
-            if context is not None and not context.sc().isStopped():  # otherwise it went with the session
-                rows.unpersist()
+            self._large.clear()
+        _let_go(kept)
+
+
+class _Kept:
+    """Rows that Spark keeps once they are computed, and whether they were recalled."""
+
+    def __init__(self, rows: DataFrame) -> None:
+        self.rows, self.recalled, self._was_loaded = _packed(rows).persist(), False, False
+        session: Any = rows.sparkSession._jsparkSession
+        found = session.sharedState().cacheManager().lookupCachedData(self.rows._jdf)
+        self._buffers = found.get().cachedRepresentation().cacheBuilder()
+
+    def is_loaded(self) -> bool:
+        """Whether all of it was computed."""
+        loaded = bool(self._buffers.isCachedColumnBuffersLoaded())
+        self._was_loaded |= loaded
+        return loaded
+
+    def is_cleared(self) -> bool:
+        """Whether somebody told Spark to keep nothing."""
+        return not self.is_loaded() and (self._was_loaded or not self.rows.storageLevel.useMemory)
+
+    def is_large(self) -> bool:
+        return bool(self._buffers.sizeInBytesStats().value() > LARGE)
+
+
+def _let_go(kept: Iterable[_Kept]) -> None:
+    from py4j.protocol import Py4JError
+
+    for one in kept:
+        with suppress(Py4JError, OSError):  # gone with Spark
+            one.rows.unpersist()
+
+
+def _let_go_apart(kept: OrderedDict[_Key, _Kept]) -> None:
+    """In a thread: whatever collects garbage may be in the middle of a call to Java."""
+    if kept:
+        threading.Thread(target=_let_go, args=(list(kept.values()),), daemon=True).start()
 
 
 def _packed(rows: DataFrame) -> DataFrame:

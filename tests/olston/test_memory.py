@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 from sqlmodel import select
 
 import olston as ol
-from olston import filesystem, session
+from olston import filesystem, memory, session
 from olston.catalog.records import StepRecord
 from olston.content import LITTLE
 from olston.memory import KEPT
@@ -104,26 +108,105 @@ def test_a_base_with_a_checkpoint_on_its_way_is_not_kept(spark: SparkSession, tm
         assert kept(lake, base) == (stamp < last)
 
 
-def test_what_follows_on_a_channel_that_is_read_again_is_kept_at_once(lake: Lake) -> None:
+def test_what_follows_what_was_read_from_memory_is_kept_at_once_and_what_is_kept_for_nothing_ends_that(
+    lake: Lake,
+) -> None:
     base = changed(lake)
-    later = lake.apply(base, lake.arrive("rates", [("d", 4)], 3, 2))
-    for stored in (base, later):
-        lake.rows(stored)
-        assert not kept(lake, stored)
+    for _ in range(3):
+        lake.rows(base)
+    for stamp, keeps in ((3, True), (4, False)):  # of the third nothing was read from memory
+        base = lake.apply(base, lake.arrive("rates", [("d", stamp)], stamp, stamp - 1))
+        lake.rows(base)
+        assert kept(lake, base) == keeps
     lake.rows(base)
-    for before in (False, True):
-        assert kept(lake, later) == before
-        assert lake.rows(later) == bag(("b", 2), ("c", 3), ("c", 3), ("d", 4))
+    assert kept(lake, base), "read for the second time"
 
 
 def test_those_read_last_are_kept(lake: Lake) -> None:
     bases = [lake.arrive("rates", [("a", i)], 1, kind="base") for i in range(KEPT + 1)]
     for base in bases:
         for _ in range(2):
-            lake.frame_of(base)
+            lake.rows(base)
         assert kept(lake, base)
     assert [kept(lake, base) for base in bases] == [False] + [True] * KEPT
     assert lake.rows(bases[0]) == bag(("a", 0))
+
+
+def held_by_spark(spark: SparkSession) -> int:
+    return int(spark._jsparkSession.sharedState().cacheManager().numCachedEntries())
+
+
+def test_a_base_that_several_threads_read_at_once_is_kept_once(lake: Lake) -> None:
+    lake.session.catalog.clearCache()
+    base = lake.apply(lake.arrive("rates", [("a", 1)], 1), lake.arrive("rates", [("b", 2)], 2, 1))
+    lake.rows(base)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: lake.rows(base), range(12)))
+    assert all(rows == bag(("a", 1), ("b", 2)) for rows in found)
+    assert held_by_spark(lake.session) == 1
+    lake.store.memory.forget()
+    assert held_by_spark(lake.session) == 0
+
+
+def test_what_somebody_else_clears_is_kept_anew(lake: Lake) -> None:
+    base = changed(lake)
+    for cleared in (False, True, True):
+        for _ in range(3):
+            lake.rows(base)
+        assert kept(lake, base)
+        if cleared:
+            lake.session.catalog.clearCache()
+            assert not kept(lake, base)
+            assert lake.rows(base) == bag(("b", 2), ("c", 3), ("c", 3))
+            assert kept(lake, base)
+
+
+def test_a_base_that_is_to_be_computed_is_not_yet_there(lake: Lake) -> None:
+    base = changed(lake)
+    lake.rows(base)
+    lake.frame_of(base)
+    assert not kept(lake, base)
+    lake.rows(base)
+    assert kept(lake, base)
+
+
+def test_what_turns_out_to_be_large_is_not_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LARGE", 10)
+    lake.session.catalog.clearCache()
+    base = changed(lake)
+    for _ in range(5):
+        assert lake.rows(base) == bag(("b", 2), ("c", 3), ("c", 3))
+    assert not kept(lake, base)
+    assert held_by_spark(lake.session) == 0
+
+
+def test_what_is_kept_goes_with_the_store(spark: SparkSession, tmp_path: Path) -> None:
+    spark.catalog.clearCache()
+    wf = ol.Workflow("w")
+    wf.source("rates", "site string, rate int")
+    lake: Lake | None = Lake(spark, tmp_path, wf)
+    assert lake is not None
+    base = changed(lake)
+    for _ in range(3):
+        lake.rows(base)
+    assert held_by_spark(spark) == 1
+    del lake
+    until = time.monotonic() + 30
+    while held_by_spark(spark) and time.monotonic() < until:
+        gc.collect()
+        time.sleep(0.1)
+    assert held_by_spark(spark) == 0
+
+
+def test_spark_that_is_gone_is_no_reason_to_fail(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = changed(lake)
+    for _ in range(3):
+        lake.rows(base)
+    [one] = lake.store.memory._kept.values()
+    monkeypatch.setattr(type(one.rows), "unpersist", mock.Mock(side_effect=ConnectionRefusedError))
+    lake.store.memory.forget()
+    monkeypatch.undo()
+    one.rows.unpersist()
 
 
 def test_what_is_not_little_is_not_kept(lake: Lake) -> None:

@@ -13,7 +13,7 @@ from olston.catalog import Catalog
 from olston.catalog.records import EventRecord
 from olston.definition import together
 from olston.errors import OlstonError, unknown
-from olston.lease import Lease, is_dead
+from olston.lease import Lease, is_dead, shown
 from olston.planning import Demand
 from olston.provenance import Stamp
 from olston.scheduler.network import Network
@@ -148,7 +148,7 @@ class Commands:
     def refuse_those_of_the_dead(self) -> None:
         """Those whose giver has ended on this machine are not carried out: nobody waits for them."""
         for asked in [a for a in self._waiting if is_dead(a.by)]:
-            error = f"refresh: was asked for by {asked.by}, a process that is gone, and is not carried out; ask again."
+            error = f"refresh: was asked for by {shown(asked.by)}, which is gone, and is not carried out; ask again."
             self.failed(asked, OlstonError(error, code="WITHDRAWN"))
 
     def _answer(self, event: int, answer: dict[str, Any]) -> None:
@@ -159,9 +159,8 @@ class Commands:
 
 
 def _of_another_definition(workflow: str, holder: str) -> OlstonError:
-    host, pid, _ = holder.split(":", 2)
     return OlstonError(
-        f"{workflow}: is scheduled by process {pid} on {host}, which knows it by another definition; nothing was "
+        f"{workflow}: is scheduled by {shown(holder)}, which knows it by another definition; nothing was "
         "refreshed. Start that process anew with this definition, or stop it and refresh again.",
         code="OTHER_DEFINITION",
     )

@@ -36,7 +36,7 @@ class Lease:
 
     def __init__(self, catalog: Catalog, workflow: str, seconds: float = SECONDS) -> None:
         self._catalog, self.workflow, self._seconds = catalog, workflow, seconds
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}@{_processes()}"
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}@{'/'.join(_place())}"
         self.fence: int | None = None
         """The number of this holder; `None` while it holds nothing."""
         self._released = threading.Event()
@@ -77,7 +77,7 @@ class Lease:
         """Fails if another scheduler has taken over: nothing of this transaction may count then."""
         known = db.connection().execute(_HELD, {"workflow": self.workflow}).first()
         if self.fence is None or known is None or known.fence != self.fence:
-            by = known.holder if known is not None and known.holder else "another scheduler"
+            by = shown(known.holder) if known is not None and known.holder else "another scheduler"
             raise LeaseLost(
                 f"workflow {self.workflow!r}: {by} has taken over; this scheduler stops, and what it was about to "
                 "record is left out."
@@ -128,29 +128,40 @@ def holder(db: Session, workflow: str) -> str | None:
 
 
 @cache
-def _processes() -> str:
-    """Which processes have numbers that can be asked for here: those of this start of the machine, and container."""
+def _place() -> tuple[str, str, str]:
+    """This machine, this start of it, and the container: where processes have numbers that can be asked for."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}-{os.stat('/proc/self/ns/pid').st_ino}"
+        container = str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:  # not Linux
-        return ""
+        return "", "", ""
+    machine = Path("/etc/machine-id")
+    return machine.read_text(encoding="ascii").strip() if machine.is_file() else "", boot, container
 
 
 def _now() -> int:
     return time.time_ns() // 1000
 
 
-def is_dead(holder: str) -> bool:
-    """Whether the process of a holder on this machine has ended; of another machine nothing is known.
+def shown(holder: str) -> str:
+    """A holder as people know it."""
+    host, pid = holder.split(":")[:2]
+    return f"process {pid} on {host}"
 
-    Nor of another container, or virtual machine, that has the same name.
+
+def is_dead(holder: str) -> bool:
+    """Whether the process of a holder on this machine has ended, or the machine was started anew since.
+
+    Of another machine nothing is known, nor of another container, or virtual machine, that has the same name.
     """
     host, _, rest = holder.partition(":")
     pid, _, token = rest.partition(":")
     among = token.partition("@")[2]
-    if host != socket.gethostname() or not pid or (among and among != _processes()):
+    if host != socket.gethostname() or not pid:
         return False
+    if among and among != "/".join(_place()):
+        (machine, boot, _), (here, now, _) = among.split("/"), _place()
+        return bool(machine) and machine == here and boot != now
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

@@ -119,22 +119,36 @@ def test_who_could_not_say_that_it_let_go_takes_the_workflow_again_at_once(
 
 
 @pytest.mark.parametrize(
-    ("where", "dead"), [("", True), ("@{here}", True), ("@another-start-of-the-machine", False), ("@{boot}-1", False)]
+    ("where", "dead"),
+    [
+        ("", True),
+        ("@me/now/1", True),
+        ("@me/before/1", True),
+        ("@other/before/1", False),
+        ("@/before/1", False),
+        ("@me/now/2", False),
+    ],
 )
-def test_a_process_is_dead_where_its_number_says_so_and_not_in_a_container_of_the_same_name(
-    where: str, dead: bool
+def test_a_process_is_dead_where_its_number_says_so_or_its_machine_was_started_anew_and_not_in_another_of_the_same_name(
+    where: str, dead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    here = lease._processes()
-    token = "ab" + where.format(here=here, boot=here.rpartition("-")[0])
-    assert lease.is_dead(f"{socket.gethostname()}:{ended.pid}:{token}") is dead
+    monkeypatch.setattr(lease, "_place", lambda: ("me", "now", "1"))
+    assert lease.is_dead(f"{socket.gethostname()}:{ended.pid}:ab{where}") is dead
+    assert not lease.is_dead(f"{socket.gethostname()}:{os.getpid()}:ab@me/now/1")
+
+
+def test_machines_without_a_name_are_not_taken_for_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "_place", lambda: ("", "now", "1"))
+    assert not lease.is_dead(f"{socket.gethostname()}:1:ab@/before/1")
 
 
 def test_a_holder_says_among_which_processes_it_is_and_shows_its_host_and_number(catalog: Catalog) -> None:
     held = Lease(catalog, "w")
     assert held.take()
-    assert held.holder.endswith(f"@{lease._processes()}")
+    assert held.holder.endswith("@" + "/".join(lease._place()))
     with catalog.look() as db:
         assert lease.holder(db, "w") == f"{socket.gethostname()}:{os.getpid()}"
+    assert lease.shown(held.holder) == f"process {os.getpid()} on {socket.gethostname()}"
     held.release()

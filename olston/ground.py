@@ -71,10 +71,10 @@ class Ground:
     def close(self) -> None:
         """Let go of the catalog, and of the Spark session if the engine started it."""
         try:
+            if "store" in self.__dict__:
+                self.store.memory.forget()
             if self._owns_session:
                 self._session.stop()
-            elif "store" in self.__dict__:
-                self.store.memory.forget()
         finally:
             self._catalog.close()
 

@@ -127,6 +127,10 @@ def holder(db: Session, workflow: str) -> str | None:
     return known.holder.rpartition(":")[0]
 
 
+_NO_CONTAINER = "4026531836"
+"""What Linux calls the processes that are in no container."""
+
+
 @cache
 def _place() -> tuple[str, str, str]:
     """This machine, this start of it, and the container: where processes have numbers that can be asked for."""
@@ -135,8 +139,10 @@ def _place() -> tuple[str, str, str]:
         container = str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:  # not Linux
         return "", "", ""
-    machine = Path("/etc/machine-id")
-    return machine.read_text(encoding="ascii").strip() if machine.is_file() else "", boot, container
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip(), boot, container
+    except OSError:
+        return "", boot, container
 
 
 def _now() -> int:
@@ -152,7 +158,8 @@ def shown(holder: str) -> str:
 def is_dead(holder: str) -> bool:
     """Whether the process of a holder on this machine has ended, or the machine was started anew since.
 
-    Of another machine nothing is known, nor of another container, or virtual machine, that has the same name.
+    Of another machine nothing is known, nor of another container, or virtual machine, that has the same name. In a
+    container nothing is concluded from the number of the machine, which its image may have from elsewhere.
     """
     host, _, rest = holder.partition(":")
     pid, _, token = rest.partition(":")
@@ -160,8 +167,8 @@ def is_dead(holder: str) -> bool:
     if host != socket.gethostname() or not pid:
         return False
     if among and among != "/".join(_place()):
-        (machine, boot, _), (here, now, _) = among.split("/"), _place()
-        return bool(machine) and machine == here and boot != now
+        (machine, boot, *container), (here, now, *own) = among.split("/"), _place()
+        return bool(machine) and machine == here and boot != now and container == own == [_NO_CONTAINER]
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 KEPT = 8
 """Bases that are kept, those read last."""
-LARGE = 32 * 2**20
-"""Bytes in Spark's memory beyond which a base is not kept; its files, of at most 16 MB, may pack far more."""
+BYTES = 64 * 2**20
+"""Bytes of Spark's memory that all of them may take; files, of at most 16 MB each, may pack far more."""
 NOTICED = 32
 """Bases of which it is remembered that they were read, the last ones."""
 
@@ -40,7 +40,7 @@ class Memory:
         self._read: OrderedDict[_Key, None] = OrderedDict()
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._last: dict[str, _Kept] = {}
-        self._large: set[str] = set()
+        self._in_vain: set[str] = set()
         weakref.finalize(self, _let_go_apart, self._kept).atexit = False
 
     def has(self, channel: str, content: Content) -> bool:
@@ -52,11 +52,11 @@ class Memory:
         """The rows of a base that is kept, for use in `session`; each time with columns of their own."""
         key = channel, content
         with self._lock:
+            self._trim()
             kept = self._kept.get(key)
             if kept is None:
                 return None
-            if kept.is_cleared() or kept.is_large():
-                self._large |= {channel} if kept.is_large() else set()
+            if kept.is_cleared():
                 _let_go([self._kept.pop(key)])
                 return None
             kept.recalled = True
@@ -67,7 +67,8 @@ class Memory:
         """A base that is about to be read as `rows`; it is to be read as what this returns.
 
         It is kept, once computed, if it is read for the second time, or if what was kept of its channel before was read
-        from memory: then what follows it will be, too.
+        from memory: then what follows it will be, too. Of a channel of which something had to make room before it was
+        read again nothing is kept any more, or too many would take turns in vain.
         """
         key = channel, content
         with self._lock:
@@ -76,13 +77,12 @@ class Memory:
             if len(self._read) > NOTICED:
                 self._read.popitem(last=False)
             before = self._last.get(channel)
-            if channel in self._large or not (again or (before is not None and before.recalled)):
+            if channel in self._in_vain or not (again or (before is not None and before.recalled)):
                 return rows
             if key not in self._kept:  # otherwise another step was as quick
                 self._kept[key] = self._last[channel] = _Kept(rows)
             kept = self._kept[key]
-            if len(self._kept) > KEPT:
-                _let_go([self._kept.popitem(last=False)[1]])
+            self._trim()
         return _unpacked(table.within(rows.sparkSession, kept.rows))
 
     def forget(self) -> None:
@@ -92,38 +92,48 @@ class Memory:
             self._kept.clear()
             self._last.clear()
             self._read.clear()
-            self._large.clear()
+            self._in_vain.clear()
         _let_go(kept)
+
+    def _trim(self) -> None:
+        """Make room, of what was not read for longest."""
+        while len(self._kept) > KEPT or sum(kept.size() for kept in self._kept.values()) > BYTES:
+            (channel, _), kept = self._kept.popitem(last=False)
+            if not kept.recalled or kept.size() > BYTES:
+                self._in_vain.add(channel)
+            _let_go([kept])
 
 
 class _Kept:
     """Rows that Spark keeps once they are computed, and whether they were recalled."""
 
     def __init__(self, rows: DataFrame) -> None:
-        self.rows, self.recalled, self._was_loaded = _packed(rows).persist(), False, False
+        self.rows, self.recalled, self._was_loaded, self._size = _packed(rows).persist(), False, False, 0
         session: Any = rows.sparkSession._jsparkSession
         found = session.sharedState().cacheManager().lookupCachedData(self.rows._jdf)
-        self._buffers = found.get().cachedRepresentation().cacheBuilder()
+        self._buffers: Any = None if found.isEmpty() else found.get().cachedRepresentation().cacheBuilder()
 
     def is_loaded(self) -> bool:
         """Whether all of it was computed."""
-        loaded = bool(self._buffers.isCachedColumnBuffersLoaded())
-        self._was_loaded |= loaded
+        loaded = self._buffers is not None and bool(self._buffers.isCachedColumnBuffersLoaded())
+        if loaded and not self._was_loaded:
+            self._was_loaded, self._size = True, int(self._buffers.sizeInBytesStats().value())
         return loaded
 
     def is_cleared(self) -> bool:
         """Whether somebody told Spark to keep nothing."""
         return not self.is_loaded() and (self._was_loaded or not self.rows.storageLevel.useMemory)
 
-    def is_large(self) -> bool:
-        return bool(self._buffers.sizeInBytesStats().value() > LARGE)
+    def size(self) -> int:
+        """Bytes in memory, as far as it was computed."""
+        if not self._was_loaded:
+            self.is_loaded()
+        return self._size
 
 
 def _let_go(kept: Iterable[_Kept]) -> None:
-    from py4j.protocol import Py4JError
-
     for one in kept:
-        with suppress(Py4JError, OSError):  # gone with Spark
+        with suppress(Exception):  # gone with Spark, which says so in many ways
             one.rows.unpersist()
 
 

@@ -47,7 +47,7 @@ NOTED = 8
 NOTED_OF_BASE = 32
 """The same of an anchor; also how many files one scan reads: more of them Spark lists in a job."""
 SCANS = 8
-"""Scans that take less time than Delta's jobs to find files in its log."""
+"""Scans that take less time than Delta's jobs to find files in its log; one where every file is a call to a service."""
 DEEP = 3
 """Runs of changes of different kinds that are read in one job. Each reads what lies below it twice, so more of them
 are read one after another."""
@@ -285,17 +285,18 @@ class Store:
         from pyspark.errors import AnalysisException
 
         place = self.path(name)
-        if not 0 < len(files) <= SCANS * NOTED_OF_BASE or _GLOB.search(place):
+        scans = 1 if "://" in place.removeprefix("file://") else SCANS
+        if not 0 < len(files) <= scans * NOTED_OF_BASE or _GLOB.search(place):
             return None
         paths = [f"{place}/{f}" for f in files]
         try:
-            scans = [
+            read = [
                 session.read.schema(columns).option("basePath", place).parquet(*paths[i : i + NOTED_OF_BASE])
                 for i in range(0, len(paths), NOTED_OF_BASE)
             ]
         except AnalysisException:
             return None
-        return bag.union(*scans)
+        return bag.union(*read)
 
     def _columns(self, channel: str, kind: Kind) -> StructType | None:
         """The columns that deltas of a kind are stored with, where that is known beforehand."""

@@ -12,6 +12,7 @@ import networkx as nx
 
 from olston.block import BASE, MONOTONE, Block, Kind, is_weak, weak
 from olston.constraints import Inconsistency, Staleness
+from olston.content import run_of
 from olston.errors import OlstonError, ProblemError, unknown
 from olston.operators.signature import Reads, Relaxed, Signature
 from olston.provenance import Provenance
@@ -159,7 +160,7 @@ class _Reader:
                 )
         for what, weights in [
             ("cost.per_operand", operator.cost.per_operand),
-            ("cost.per_monotone", operator.cost.per_monotone or operator.cost.per_operand),
+            ("cost.per_monotone", operator.cost.of_monotone),
             *((f"size of {o.channel!r}", o.size) for o in operator.outputs),
         ]:
             # a one-sided union lists the weights of both sides; those beyond its operands mean nothing
@@ -184,6 +185,9 @@ class _Reader:
         for one in part.converters:
             where = f"converter {one.name!r} of channel {channel!r}"
             kinds = tuple(self._kind(channel, k, where) for k in one.kinds)
+            for what, weights in (("per_operand", one.cost.per_operand), ("per_monotone", one.cost.of_monotone)):
+                if len(weights) < len(kinds):
+                    raise ProblemError(f"{where}: cost.{what} has {len(weights)} weights for {len(kinds)} operands.")
             yield converter(channel, one, kinds, self._kind(channel, one.writes, where))
 
     def _output(self, part: ConsumerPart) -> Output:
@@ -230,7 +234,9 @@ class _Reader:
             source = self._provenance(part.channel, part.source, where)
             assert target is not None
             block = Block(part.channel, kind, target, source, part.size, part.relaxed, overlay=part.overlay)
-            block.over = self._kind(part.channel, part.over, where) if part.over else ""
+            block.over = run_of(self._kind(part.channel, part.over, where)) if part.over else ""
+            if block.over == BASE:
+                raise ProblemError(f"{where}: 'over' is the kind of deltas that lie on it, not {part.over!r}.")
             same = found.setdefault(part.channel, {}).setdefault(block.key, block)
             if same.rows != block.rows:
                 raise ProblemError(f"{block}: listed with size {same.rows} and with size {block.rows}.")

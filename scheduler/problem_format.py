@@ -45,6 +45,10 @@ class OperatorCost(Part):
     per_monotone: list[NotNegative] | None = None
     per_overlay: NotNegative = 0.0
 
+    @property
+    def of_monotone(self) -> list[float]:
+        return self.per_operand if self.per_monotone is None else self.per_monotone
+
 
 class ConverterPart(Part):
     """A converter of a channel that has others than the format's own.

@@ -18,7 +18,7 @@ _NOTHING = OperatorCost(fixed=0.0, per_operand=[0.0, 0.0])
 def linear(cost: OperatorCost, sizes: Sequence[Sequence[float]], more: Sequence[float] = ()) -> Price:
     """A price by weights over the sizes of the operands; `more` are rows that each result has whatever they are."""
     fixed, weights, per_overlay = cost.fixed, cost.per_operand, cost.per_overlay
-    plain = weights if cost.per_monotone is None else cost.per_monotone
+    plain = cost.of_monotone
     added = list(more) or [0.0] * len(sizes)
 
     def price(operands: Sequence[Block]) -> tuple[float, tuple[float, ...]]:

@@ -7,8 +7,9 @@
     python tests/benchmarks/refresh.py --age                     500 small waves: does anything grow with age?
     python tests/benchmarks/refresh.py --write-docs              put what is stored into docs/performance.md
 
-Results are stored after every wave in docs/performance/refresh.json, by scenario and size; what a contender holds is
-compared after every phase. See docs/performance.md for what is counted.
+Results are stored after every wave in docs/performance/refresh.json, by scenario and size, and take the place of those
+before them when a scenario is through; what a contender holds is compared after every phase. At full size the exit code
+is 1 if something is not reached. See docs/performance.md for what is counted.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+FULL = 5_000_000
+"""Pages for which it is said what is to be reached."""
+
+
 def course(session: SparkSession, scenario: Scenario, size: int, folder: Path, options: argparse.Namespace) -> Course:
     """All contenders with the first data in place, each with its own copy of it."""
     data = scenario.data(session, folder / "data", size)
@@ -55,11 +60,14 @@ def course(session: SparkSession, scenario: Scenario, size: int, folder: Path, o
         contenders.append(Pipelines(session, scenario, _with_raw(folder, "pipelines"), options.memory))
 
     def keep(found: Measured) -> None:
-        results.keep(
-            f"{scenario.name} {size}", results.measured(scenario.name, size, options.memory, found), options.keep
-        )
+        stored = results.measured(scenario.name, size, options.memory, found)
+        results.keep(results.under_way(_key(scenario, size, options)), stored, options.keep)
 
     return Course(session, scenario, data, contenders, keep)
+
+
+def _key(scenario: Scenario, size: int, options: argparse.Namespace) -> str:
+    return f"{scenario.name} {size}{' without pipelines' if options.no_pipelines else ''}"
 
 
 def _with_raw(folder: Path, name: str) -> Path:
@@ -87,11 +95,14 @@ def main() -> int:
         page.write()
         return 0
     session = sessions.start({"spark.driver.memory": options.memory}, app="olston refresh")
+    missed = list[str]()
     began, folder = time.perf_counter(), Path(tempfile.mkdtemp(prefix="olston-refresh-"))
     try:
         if options.age:
-            results.keep("age", {**age.run(session, folder, options.waves), "machine": results.machine(options.memory)})
-            return 0
+            found = {**age.run(session, folder, options.waves), "machine": results.machine(options.memory)}
+            results.keep("age", found, options.keep)
+            print("\n".join(page.verdicts(results.aged(found))))
+            return int(not all(c.reached for c in results.aged(found)))
         for name in options.only.split(","):
             scenario = SCENARIOS[name]
             size = options.pages if name == "search" else options.pages // 5
@@ -105,13 +116,18 @@ def main() -> int:
                 running.week({results.SYNC, results.ASYNC, results.OURS}, PAGES, CLICKS)
             running.close()
             shutil.rmtree(folder / name, ignore_errors=True)
-            stored = results.load(options.keep)[f"{name} {size}"]
-            print("\n".join([*page.table(stored), "", *page.verdicts(results.claims(stored)), ""]))
+            results.finish(_key(scenario, size, options), options.keep)
+            stored = results.load(options.keep)[_key(scenario, size, options)]
+            claims = results.claims(stored)
+            print("\n".join([*page.table(stored), "", *page.verdicts(claims), ""]), flush=True)
+            missed += [c.text for c in claims if not c.reached and options.pages >= FULL]
         print(f"{time.perf_counter() - began:.0f} s")
     finally:
         session.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    for text in missed:
+        print(f"not reached: {text}")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

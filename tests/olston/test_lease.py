@@ -122,11 +122,12 @@ def test_who_could_not_say_that_it_let_go_takes_the_workflow_again_at_once(
     ("where", "dead"),
     [
         ("", True),
-        ("@me/now/1", True),
-        ("@me/before/1", True),
-        ("@other/before/1", False),
-        ("@/before/1", False),
+        ("@me/now/4026531836", True),
+        ("@me/before/4026531836", True),
+        ("@other/before/4026531836", False),
+        ("@/before/4026531836", False),
         ("@me/now/2", False),
+        ("@me/before/2", False),
     ],
 )
 def test_a_process_is_dead_where_its_number_says_so_or_its_machine_was_started_anew_and_not_in_another_of_the_same_name(
@@ -134,14 +135,18 @@ def test_a_process_is_dead_where_its_number_says_so_or_its_machine_was_started_a
 ) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    monkeypatch.setattr(lease, "_place", lambda: ("me", "now", "1"))
+    here = ("me", "now", "4026531836")
+    monkeypatch.setattr(lease, "_place", lambda: here)
     assert lease.is_dead(f"{socket.gethostname()}:{ended.pid}:ab{where}") is dead
-    assert not lease.is_dead(f"{socket.gethostname()}:{os.getpid()}:ab@me/now/1")
+    assert not lease.is_dead(f"{socket.gethostname()}:{os.getpid()}:ab@{'/'.join(here)}")
 
 
-def test_machines_without_a_name_are_not_taken_for_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "_place", lambda: ("", "now", "1"))
-    assert not lease.is_dead(f"{socket.gethostname()}:1:ab@/before/1")
+@pytest.mark.parametrize("here", [("", "now", "4026531836"), ("me", "now", "2")])
+def test_neither_machines_without_a_number_nor_containers_are_taken_for_one_another(
+    here: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_place", lambda: here)
+    assert not lease.is_dead(f"{socket.gethostname()}:1:ab@{here[0]}/before/{here[2]}")
 
 
 def test_a_holder_says_among_which_processes_it_is_and_shows_its_host_and_number(catalog: Catalog) -> None:

@@ -171,13 +171,32 @@ def test_a_base_that_is_to_be_computed_is_not_yet_there(lake: Lake) -> None:
 
 
 def test_what_turns_out_to_be_large_is_not_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "LARGE", 10)
+    monkeypatch.setattr(memory, "BYTES", 10)
     lake.session.catalog.clearCache()
     base = changed(lake)
     for _ in range(5):
         assert lake.rows(base) == bag(("b", 2), ("c", 3), ("c", 3))
     assert not kept(lake, base)
     assert held_by_spark(lake.session) == 0
+
+
+def test_of_more_little_bases_than_are_kept_some_stay_and_the_others_do_not_take_turns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    wf = ol.Workflow("w")
+    names = [f"rates{i}" for i in range(KEPT + 2)]
+    for name in names:
+        wf.source(name, "site string, rate int")
+    lake = Lake(spark, tmp_path, wf)
+    bases = [lake.arrive(name, [("a", 1)], 1, kind="base") for name in names]
+    for _ in range(4):
+        for base in bases:
+            lake.rows(base)
+    stay = [kept(lake, base) for base in bases]
+    assert stay.count(True) == KEPT
+    for base in bases:
+        lake.rows(base)
+    assert [kept(lake, base) for base in bases] == stay
 
 
 def test_what_is_kept_goes_with_the_store(spark: SparkSession, tmp_path: Path) -> None:

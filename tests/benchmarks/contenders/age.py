@@ -42,7 +42,7 @@ def run(session: SparkSession, folder: Path, waves: int) -> dict[str, Any]:
         began = time.perf_counter()
         ours.wave(wave)
         seconds = time.perf_counter() - began
-        seen.append({"seconds": seconds, "own": ours.own[-1], **sizes(folder / "home")})
+        seen.append({"seconds": seconds, "own": ours.own[-1], "kept": kept_by_java(session), **sizes(folder / "home")})
         if number % WAVES_A_DAY == 0:
             ours.engine.vacuum("10 seconds")  # of the machine: a day passes in less
         if number % (7 * WAVES_A_DAY) == 0:
@@ -50,10 +50,11 @@ def run(session: SparkSession, folder: Path, waves: int) -> dict[str, Any]:
         if number % 25 == 0:
             shown = "  ".join(f"{k} {median(s[k] for s in seen[-25:]):.6g}" for k in seen[-1])
             print(f"wave {number:>4}  {shown}", flush=True)
+    kept = max(s["kept"] for s in seen)
     ours.close()
     return {
         "waves": waves, "early": _around(seen, min(EARLY, waves // 2)), "late": _around(seen, waves - SPAN),
-        "memory_mb": (_status("VmHWM") - before + imported()) / 1024,
+        "memory_mb": (_status("VmHWM") - before + imported()) / 1024 + kept / 2**20,
     }  # fmt: skip
 
 
@@ -88,6 +89,12 @@ def imported() -> int:
         done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
         sizes.append(int(done.stdout))
     return sizes[1] - sizes[0]
+
+
+def kept_by_java(session: SparkSession) -> int:
+    """Bytes of what olston keeps in Spark's memory."""
+    context: Any = session.sparkContext._jsc
+    return sum(info.memSize() for info in context.sc().getRDDStorageInfo())
 
 
 def _files(home: Path) -> Iterator[Path]:

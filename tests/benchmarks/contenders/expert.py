@@ -84,7 +84,7 @@ class SearchSync(Expert):
         changed = F.broadcast(score(touched)).alias("s")
         merged = self._table(self._output).merge(changed, "t.site = s.site")
         merged.whenMatchedUpdate(set={"score": "s.score"}).execute()
-        first = [row.site for row in touched.where("users = added").select("site").collect()]
+        first = [row.site for row in touched.where("users = added").collect()]
         if first:  # sites that had no score, so that their pages were not there
             pages = self._raw.frames()["pages"]
             append(self._joined(pages.where(F.col("site").isin(first))), self._output)
@@ -100,10 +100,12 @@ class SearchSync(Expert):
         new = offered.join(known, ["user", "site"], "left_anti").localCheckpoint()
         append(new, self._folder / "pairs")
         added = new.groupBy("site").agg(F.count("*").alias("added"))
-        merged = self._table(self._folder / "counts").merge(F.broadcast(added).alias("s"), "t.site = s.site")
-        merged = merged.whenMatchedUpdate(set={"users": "t.users + s.added"})
-        merged.whenNotMatchedInsert(values={"site": "s.site", "users": "s.added"}).execute()
-        return read(self._session, self._folder / "counts").join(F.broadcast(added), "site")
+        users = F.coalesce("users", F.lit(0)) + F.coalesce("added", F.lit(0))
+        # twenty thousand rows: to write them anew takes less than a MERGE
+        grown = read(self._session, self._folder / "counts").join(added, "site", "full_outer")
+        grown = grown.select("site", users.alias("users"), "added").coalesce(1).localCheckpoint()
+        overwrite(grown.drop("added"), self._folder / "counts")
+        return grown.where("added IS NOT NULL")
 
 
 class SearchAsync(SearchSync):

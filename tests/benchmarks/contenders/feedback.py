@@ -61,5 +61,5 @@ class Feedback:
 SOURCES = {"searches": Source("query string, links array<string>, clicked string, has_news boolean")}
 FEEDBACK = Scenario(
     "feedback", SOURCES, (SEARCHES,), batch, workflow,
-    loose=("query", "links", "clicked", "has_news"), data=Feedback, complete=False,
+    loose=("query", "links", "clicked", "has_news"), data=Feedback, sure="has_news",
 )  # fmt: skip

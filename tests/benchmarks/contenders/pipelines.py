@@ -43,7 +43,7 @@ class Pipelines:
             # the session of a pipeline is made before `spark.jars` are loaded, so Delta must be there from the start
             "spark.driver.extraClassPath": classes,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()} "
-            f"-Dderby.system.home={folder}",
+            f"-Dderby.system.home={folder} -Djdk.lang.Process.launchMechanism=VFORK",
             "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
             "spark.sql.catalogImplementation": "hive",  # a table of an earlier run must be known
             # a format that the view itself names is set again as a property in the next run, which Delta refuses

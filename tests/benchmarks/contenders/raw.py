@@ -46,12 +46,11 @@ def overwrite(rows: DataFrame, path: Path) -> None:
 
 
 def delete(session: SparkSession, path: Path, keys: DataFrame, by: str) -> None:
-    """Delete the rows of some keys."""
+    """Delete the rows of some keys, which are few: that takes less time than a MERGE."""
     from delta.tables import DeltaTable
     from pyspark.sql import functions as F
 
-    table = DeltaTable.forPath(session, str(path)).alias("t")
-    table.merge(F.broadcast(keys).alias("k"), f"t.{by} = k.{by}").whenMatchedDelete().execute()
+    DeltaTable.forPath(session, str(path)).delete(F.col(by).isin([row[by] for row in keys.collect()]))
 
 
 def copied(seed: Path, folder: Path) -> Path:

@@ -59,8 +59,10 @@ class Scenario:
     loose: tuple[str, ...]
     """Columns that a contender has right at any time although it promises nothing."""
     data: Callable[[SparkSession, Path, int], Data] = field(compare=False)
-    complete: bool = True
-    """Whether without promises all rows are there at any time."""
+    sure: str = "true"
+    """Which rows every contender holds at any time."""
+    exact: tuple[str, ...] = ()
+    """Kinds of waves after which every output equals the batch result, as nothing has come yet that may wait."""
 
 
 class Contender(Protocol):

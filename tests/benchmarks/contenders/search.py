@@ -88,5 +88,12 @@ class Search:
 
 SOURCES = {"pages": Source("url string, site string, content string"), "clicks": Source("user string, site string")}
 SEARCH = Scenario(
-    "search", SOURCES, (PAGES, CLICKS), batch, workflow, loose=("url", "site", "digest"), data=Search, complete=True
+    "search",
+    SOURCES,
+    (PAGES, CLICKS),
+    batch,
+    workflow,
+    loose=("url", "site", "digest"),
+    data=Search,
+    exact=(PAGES,),
 )

@@ -70,7 +70,7 @@ def verdicts(found: list[Claim]) -> Iterator[str]:
     yield "| | found | to reach | |"
     yield "|---|---:|---:|---|"
     for c in found:
-        limit = f"{'≥' if c.more else '≤'} {c.limit:g}"
+        limit = f"{'≥' if c.more else '≤'} {c.limit:.4g}"
         yield f"| {c.text} | {c.found:.2f} | {limit} | {'yes' if c.reached else '**no**'} |"
 
 

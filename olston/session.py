@@ -53,6 +53,9 @@ LOCAL = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+    # A page is what a task sorts, joins or counts in, one at least for each, however few rows there are. Spark's own,
+    # 64 MB with 4 GB, are cleared for each, and fill the heap (docs/decisions/collector.md). A task has 8192 at most.
+    "spark.buffer.pageSize": "4m",
     # Hadoop starts a process for every link it looks at and every file whose permissions it sets. To move the
     # checksum of a version into place like this spares one in six that a commit starts (docs/decisions/appends.md).
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -199,16 +202,15 @@ def _say_errors_once() -> None:
 
 def _settings(given: Mapping[str, str], app: str) -> dict[str, str]:
     master = given.get("spark.master", "local[*]")
+    local = master.startswith("local")
     ours = {"spark.master": master, "spark.app.name": app, **EVERYWHERE}
     if not all(map(find_spec, ("pandas", "pyarrow"))):  # Spark would try all the same, and warn of every UDF
         ours["spark.sql.execution.pythonUDF.arrow.enabled"] = "false"
-    if master.startswith("local"):
+    if local:
         ours |= LOCAL | {"spark.sql.warehouse.dir": given.get("spark.sql.warehouse.dir") or _warehouse()}
     if not any("delta-spark" in given.get(key, "") for key in ("spark.jars", "spark.jars.packages")):
         ours["spark.jars"] = ",".join(map(str, jars.fetch()))
-    ours["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()}"
-    if sys.platform == "linux":  # those processes of Hadoop's start in two thirds of the time
-        ours["spark.driver.extraJavaOptions"] += " -Djdk.lang.Process.launchMechanism=VFORK"
+    ours["spark.driver.extraJavaOptions"] = " ".join(java.options(jars.cache(), local=local))
     wanted = ours | dict(given)
     for key, by in JOINED.items():
         if key in ours:

@@ -83,14 +83,14 @@ def main() -> int:
     parser.add_argument("--memory", default="4g", help="spark.driver.memory, of pipelines too")
     parser.add_argument("--no-pipelines", action="store_true", help="without Spark Declarative Pipelines")
     parser.add_argument("--no-week", action="store_true", help="without the week of search preprocessing")
-    parser.add_argument("--quick", action="store_true", help="2,000 pages, one round, no pipelines, no week")
+    parser.add_argument("--quick", action="store_true", help="100,000 pages, one round, no pipelines, no week")
     parser.add_argument("--keep", type=Path, default=results.STORED, help="where results are stored")
     parser.add_argument("--age", action="store_true", help="many small waves of search preprocessing by olston alone")
     parser.add_argument("--waves", type=int, default=500, help="waves of --age")
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args()
     if options.quick:
-        options.pages, options.rounds, options.no_pipelines, options.no_week = 2_000, 1, True, True
+        options.pages, options.rounds, options.no_pipelines, options.no_week = 100_000, 1, True, True
     if options.write_docs:
         page.write()
         return 0

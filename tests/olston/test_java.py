@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import ssl
 import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -114,6 +115,40 @@ def test_the_launcher_drops_the_incubator_module_and_nothing_else(install: Insta
     done = subprocess.run([launcher, *given], capture_output=True, text=True, check=True)
     assert done.stdout == "<-cp><a b><><-Dx=$y 'z'\n><--add-modules=java.se><*>"
     assert java.version(launcher) == 17
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "passed"),
+    [
+        (["-XX:+UseParallelGC", "-Xmx1g"], {}, "<-XX:+UseParallelGC><-Xmx1g>"),
+        (["-XX:+UseParallelGC", "-XX:-UseG1GC"], {}, "<-XX:+UseParallelGC><-XX:-UseG1GC>"),
+        (["-XX:+UseParallelGC", "-XX:+UseZGC"], {}, "<-XX:+UseZGC>"),
+        (["-Xmx1g", "-XX:+UseG1GC", "-XX:+UseParallelGC"], {}, "<-Xmx1g><-XX:+UseG1GC>"),
+        (["-XX:+UseParallelGC"], {"JDK_JAVA_OPTIONS": "-Da=* -XX:+UseSerialGC"}, ""),
+        (["-XX:+UseParallelGC"], {"JAVA_TOOL_OPTIONS": "-XX:+UseShenandoahGC"}, ""),
+        (["-XX:+UseParallelGC"], {"_JAVA_OPTIONS": "-XX:+UseG1GC -Xss1m"}, ""),
+        (["-XX:+UseParallelGC"], {"_JAVA_OPTIONS": "-XX:+UseParallelGC"}, "<-XX:+UseParallelGC>"),
+    ],
+)
+def test_the_launcher_drops_our_collector_where_somebody_chose_another(
+    install: Install, tmp_path: Path, given: list[str], environment: dict[str, str], passed: str
+) -> None:
+    launcher = java.home(install("jdk", "17.0.1") / "bin" / "java", tmp_path / "cache") / "bin" / "java"
+    done = subprocess.run([launcher, *given], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == passed
+
+
+def test_the_collector_is_chosen_for_sparks_that_run_in_one_process_only(tmp_path: Path) -> None:
+    local, cluster = java.options(tmp_path, local=True), java.options(tmp_path, local=False)
+    assert set(local) - set(cluster) == {java.COLLECTOR}
+    assert cluster[0].startswith("-Dlog4j2.configurationFile=file:///")
+    assert ("-Djdk.lang.Process.launchMechanism=VFORK" in cluster) == (sys.platform == "linux")
+
+
+def test_spark_runs_with_that_collector(spark: SparkSession) -> None:
+    virtual_machine: Any = spark._jvm
+    beans = virtual_machine.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+    assert {bean.getName() for bean in beans} == {"PS Scavenge", "PS MarkSweep"}
 
 
 def test_each_java_has_a_launcher_of_its_own_which_is_made_once(install: Install, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import olston as ol
-from olston import jars, session
+from olston import jars, java, session
 from olston.errors import SparkError
 
 if TYPE_CHECKING:
@@ -153,6 +153,18 @@ def test_a_session_without_delta_is_refused_with_the_settings_to_add(tmp_path: P
     assert str(jars.needed()[0]) in after
 
 
+@pytest.mark.spark
+def test_a_collector_that_somebody_chose_stays(tmp_path: Path) -> None:
+    """Java does not start if it is told two."""
+    script = """
+from olston import session
+spark = session.start({"spark.master": "local[1]", "spark.driver.defaultJavaOptions": "-XX:+UseSerialGC"})
+beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print(*(bean.getName() for bean in beans), sep=", ")
+"""
+    assert run(script, tmp_path).stdout == "Copy, MarkSweepCompact\n"
+
+
 def test_a_session_of_spark_connect_is_refused() -> None:
     remote: Any = SimpleNamespace()
     with pytest.raises(SparkError, match=r"Spark Connect.*spark\.master instead of spark\.remote"):
@@ -178,6 +190,8 @@ def test_settings_for_one_machine_are_not_forced_on_a_cluster() -> None:
     cluster = session._settings({"spark.master": "spark://some:7077"}, "some app")
     assert session.EVERYWHERE.items() <= cluster.items()
     assert not {*session.LOCAL, "spark.sql.warehouse.dir"} & cluster.keys()
+    key = "spark.driver.extraJavaOptions"
+    assert (java.COLLECTOR in local[key], java.COLLECTOR in cluster[key]) == (True, False)
 
 
 @pytest.mark.usefixtures("on_paper")
@@ -197,7 +211,7 @@ def test_given_settings_override_ours_but_lists_are_added_to() -> None:
     options = settings["spark.driver.extraJavaOptions"]
     assert options.startswith("-Dlog4j2.configurationFile=file:///")
     assert options.endswith(" --add-opens a --add-opens b")
-    assert options.count("-Djdk.lang.Process.launchMechanism=VFORK") == (sys.platform == "linux")
+    assert options.count(java.COLLECTOR) == 1
     assert session._settings(settings, "app")["spark.driver.extraJavaOptions"] == options, "ours are there once"
 
 

@@ -42,8 +42,9 @@ class Pipelines:
             "spark.driver.memory": memory,  # the master is local[*]; a pipeline must not be told
             # the session of a pipeline is made before `spark.jars` are loaded, so Delta must be there from the start
             "spark.driver.extraClassPath": classes,
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={java.logging(jars.cache()).as_uri()} "
-            f"-Dderby.system.home={folder} -Djdk.lang.Process.launchMechanism=VFORK",
+            "spark.driver.extraJavaOptions": " ".join(
+                (*java.options(jars.cache(), local=True), f"-Dderby.system.home={folder}")
+            ),
             "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
             "spark.sql.catalogImplementation": "hive",  # a table of an earlier run must be known
             # a format that the view itself names is set again as a property in the next run, which Delta refuses

@@ -1,7 +1,8 @@
 """Bringing a delta with deletions to a published table, in one commit: by a MERGE on its key, or by rewriting it.
 
 A MERGE is right only where each key that changes has one row, which goes, and at most one that comes: where different
-snapshots met, a key may have several. So the table is looked at first.
+snapshots met, a key may have several. So the table is looked at first. Rows that supersede all of their keys need no
+look: whatever has one of these keys is marked as deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from olston.errors import BlockError, StoreError
 from olston.operators import bag
 from olston.operators.columns import PREFIX, WEIGHT, anti, col, conjunction, few, quoted, semi
 from olston.operators.operand import Operand
-from olston.scheduler.ways import MERGE, REWRITE, UPSERT, Way
+from olston.scheduler.ways import MERGE, MOST_KEYS, REWRITE, UPSERT, Way
+from olston.transaction import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,6 +29,8 @@ _KEPT = {
     "binary": "{0} IS NULL OR length({0}) > 0 AND is_valid_utf8(CAST({0} AS string))",
 }
 """Which values of a type a partition keeps, where these are not all."""
+_COMPARED = ("string", "tinyint", "smallint", "int", "bigint")
+"""Types whose values are the same in a query as in a table."""
 MOST_PARTITIONS = 500
 """Partitions that are replaced one by one; beyond, the whole table is."""
 
@@ -60,6 +64,27 @@ def allowed(held: DataFrame, delta: Operand, key: Sequence[str]) -> Way:
     if found["missing"]:
         _refuse_missing(held, delta)
     return REWRITE if found["several"] else UPSERT if found["new"] else MERGE
+
+
+def values(rows: DataFrame, key: Sequence[str]) -> Values | None:
+    """The values that `rows` have in `key`; `None` if there are too many, or if they are not compared by value."""
+    from pyspark.sql import functions as F
+
+    types = [f.dataType.simpleString() for f in rows.select(*map(col, key)).schema.fields]
+    if not set(types) <= set(_COMPARED):
+        return None
+    names = [quoted(c) for c in key]
+    value = names[0] if len(names) == 1 else f"concat({', '.join(map(_told_apart, names))})"
+    distinct = rows.selectExpr(f"{value} AS {_THERE}").distinct().limit(MOST_KEYS + 1)
+    found = distinct.agg(F.collect_list(_THERE), F.count("*"))._jdf.first()
+    listed, count = found.getList(0), found.getLong(1)
+    return Values(value, ", ".join(names), listed, null=count > len(listed)) if count <= MOST_KEYS else None
+
+
+def _told_apart(column: str) -> str:
+    """A value as text that says where it ends, so that of several side by side none is taken for another."""
+    text = f"CAST({column} AS string)"
+    return f"coalesce(concat(length({text}), ':', {text}), '-')"
 
 
 def merge(session: SparkSession, path: str, delta: Operand, key: Sequence[str], *, insert: bool) -> None:

@@ -315,6 +315,7 @@ class Execution:
             content=self.state.pack(output, content) or [], digest=self.digests[output],
             delivered_at=said["delivered_at"], version=done.version, rows=done.held,
             allows=done.allows or (last.allows if last else None),
+            supersedes=done.supersedes if done.supersedes is not None else last.supersedes if last else None,
         )  # fmt: skip
         return [delivery], [counted(source, done.rows)], done.way
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from olston.block import BASE, DELTA, MONOTONE, Block, fits, is_delta, is_strong
 from olston.operators.aggregate import BatchAggregate, IncrementAggregate
 from olston.operators.convert import Strengthen
-from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin
+from olston.operators.join import AsyncLeftJoin, AsyncRightJoin, BatchJoin, SupersedingRightJoin
 from olston.operators.map import BatchMap, IncrementalMap, Project, ReplaceMap
 from olston.operators.operator import Operator
 from olston.operators.union import AnyUnion
 from olston.scheduler.network import Output, Recompute, Variant
 from olston.scheduler.plan import Invocation
-from olston.step import Inline, Step, Stored
+from olston.scheduler.ways import SUPERSEDE, DeliveryPriced
+from olston.step import KEEPS_KEYS, Inline, Step, Stored
 
 _STATELESS = (BatchMap, IncrementalMap, ReplaceMap, AnyUnion)
 
@@ -66,8 +67,11 @@ def _within(
     assert isinstance(step.operator, Variant)
     stateless = isinstance(step.operator.operator, _STATELESS)
     if isinstance(reader.operator, Output):
-        # a delta with deletions is read several times to be delivered
-        made_for_it = result.channel not in read and step.operator.foreign and result.kind in (BASE, MONOTONE)
+        # another delta with deletions is read several times to be delivered
+        once = result.kind in (BASE, MONOTONE) or (
+            isinstance(step.operator.operator, KEEPS_KEYS) and _supersedes(reader.operator, result)
+        )
+        made_for_it = result.channel not in read and step.operator.foreign and once
         if len(step.results) > 1:
             return stateless and (made_for_it or result.kind != BASE)
         return stateless or made_for_it
@@ -79,6 +83,11 @@ def _within(
         return False  # what must not be made anew is kept
     strengthened = isinstance(step.operator.operator, Strengthen)
     return (stateless or strengthened) and _reads_once(reader.operator.operator, result)
+
+
+def _supersedes(consumer: Output, block: Block) -> bool:
+    """Whether rows are to take the place of those of their keys, which are known without them."""
+    return isinstance(consumer.price, DeliveryPriced) and consumer.price.ways(block)[0] == SUPERSEDE
 
 
 def step_of(invocation: Invocation, stored: Callable[[Block], Stored], inline: Mapping[Key, Invocation]) -> Step:
@@ -108,5 +117,7 @@ def _reads_once(operator: Operator | None, operand: Block) -> bool:
         return operand.kind != DELTA or isinstance(operator.function, Project)
     if isinstance(operator, AsyncLeftJoin):
         return operator.how == "inner"
+    if isinstance(operator, SupersedingRightJoin):
+        return operand.is_base
     once = (BatchMap, AnyUnion, BatchAggregate, IncrementAggregate, BatchJoin, AsyncRightJoin)
     return isinstance(operator, once) and (operand.is_base or is_strong(operand.kind))

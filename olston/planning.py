@@ -69,7 +69,7 @@ class Planning:
         for output, delivery in state.deliveries.items():
             price = self.network.outputs[output].price
             if isinstance(price, DeliveryPriced):
-                price.stand(delivery.rows or 0, delivery.allows)
+                price.stand(delivery.rows or 0, delivery.allows, delivery.supersedes)
         return state
 
     def claim(self, db: Session, state: State, now: Stamp) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from olston import alter, table
 from olston.block import BASE, MONOTONE, Block, is_strong
@@ -16,14 +16,15 @@ from olston.content import is_little
 from olston.errors import OlstonError, StoreError
 from olston.failure import failed, raise_if_full
 from olston.operators import bag
-from olston.operators.columns import key_columns, quoted
+from olston.operators.columns import DELETED, key_columns, quoted
 from olston.operators.operand import Operand
 from olston.operators.weak import Increment, Replace
 from olston.provenance import Provenance
 from olston.report import reached
-from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, UPSERT, Way
+from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, SUPERSEDE, UPSERT, Way
 from olston.schema import nullable
 from olston.store import Store, folder
+from olston.transaction import IN_PLACE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,8 +35,14 @@ _ZONELESS = "timestamp_ntz"
 _COUNTED, _COUNTED_BY_DELTA = "delta.dataSkippingNumIndexedCols", 32
 """The columns from the left that have statistics, and how many these are unless a table says otherwise."""
 
-Altered: TypeAlias = tuple[Way, Way | None]
-"""How a delivery was made, and what the data would have allowed, if that was looked at."""
+
+@dataclass(frozen=True)
+class Altered:
+    """How a delivery was made; of what was tried, what the data would have allowed and whether rows were superseded."""
+
+    way: Way
+    allows: Way | None = None
+    supersedes: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class Delivery:
     held: int | None = None
     way: Way | None = field(default=None, compare=False)
     allows: Way | None = field(default=None, compare=False)
+    supersedes: bool | None = field(default=None, compare=False)
     """How it was made, and what was found possible: known to who delivered, not from the log."""
 
 
@@ -163,6 +171,7 @@ class Published:
         ways: Sequence[Way] = CHANGING,
         held: int | None = None,
         origin: str = "",
+        keys: DataFrame | None = None,
     ) -> Delivery:
         """Give `block`, whose public rows are `rows`, to the consumer, who then holds `content`, as delivery `number`.
 
@@ -170,9 +179,10 @@ class Published:
         and `block` would not replace all of it. `session` must not be used by another thread. `digest` is that of the
         definition the content was made by; the commit also says `said`. A delta with deletions is delivered by the
         first of `ways` that is right for it; `held` is how many rows the table has, where that is known. `origin` is
-        what errors add of how the rows are made in the same job.
+        what errors add of how the rows are made in the same job, `keys` rows with all keys that a replacement has.
         """
         rows = replace(rows, rows=table.within(session, rows.rows))
+        keys = None if keys is None else table.within(session, keys)
         metadata = {
             "workflow": self._store.workflow.name, "output": self._output, "block": block.id, "digest": digest,
             "content": [sorted(e) for e in content], "held": held, **(said or {}),
@@ -184,9 +194,9 @@ class Published:
             with table.numbered(session, path, self._series, number, attempt, metadata) as made:
                 if block.kind != BASE:
                     self._refuse_foreign(made, path, number)
-                way, allows = self._commit(session, path, block, rows, ways, made, held)
+                done = self._commit(session, path, block, rows, ways, made, held, keys)
             assert made.commit is not None
-            return replace(_delivery(made.commit), way=way, allows=allows)
+            return replace(_delivery(made.commit), way=done.way, allows=done.allows, supersedes=done.supersedes)
         except OlstonError:
             raise
         except Exception as error:
@@ -202,19 +212,20 @@ class Published:
         ways: Sequence[Way],
         made: table.Numbered,
         held: int | None,
+        keys: DataFrame | None,
     ) -> Altered:
         if block.kind == BASE:
             self._overwrite(session, rows.rows, path, made)
-            return OVERWRITE, None
+            return Altered(OVERWRITE)
         if block.kind == MONOTONE or rows.monotone:
             made.append(rows.added())
-            return APPEND, None
-        return self._change(session, path, block, rows, ways, made, held)
+            return Altered(APPEND)
+        return self._change(session, path, block, rows, ways, made, held, keys)
 
     def _overwrite(self, session: SparkSession, rows: DataFrame, path: str, made: table.Numbered) -> None:
         if made.overwrite(rows):
             return
-        writer = rows.write.format("delta").mode("overwrite").option(table.IN_PLACE, "true").option(*_WHOLE)
+        writer = rows.write.format("delta").mode("overwrite").option(IN_PLACE, "true").option(*_WHOLE)
         if table.exists(session, path):
             held = session.read.format("delta").load(path).schema
             if nullable(held) != nullable(rows.schema):
@@ -232,27 +243,40 @@ class Published:
         ways: Sequence[Way],
         made: table.Numbered,
         rows: int | None,
+        keys: DataFrame | None,
     ) -> Altered:
         """Deliver a delta with deletions by the first of `ways` that is right for it."""
         held = session.read.format("delta").load(path)
         if not is_strong(block.kind):
             alter.refuse_blurred_keys(session, path, given, self._store.weak(self._output, block.kind).key)
         given = replace(given, rows=alter.as_kept(session, path, given.rows))
+        if rows is not None and made.dead() > rows:  # every reader would pass over more than it reads
+            ways = (REWRITE,)
+        supersedes = self._supersede(block, given, keys, made) if ways[0] == SUPERSEDE else None
+        if supersedes:
+            return Altered(SUPERSEDE, supersedes=True)
         if is_strong(block.kind):
             delta = given
         else:
             delta = Operand(self._strong(held, block, given), "Δ", given.size, given.label)
         key = key_columns(self._key or (), held.columns)
         allows: Way | None = None
-        for way in ways if key else ():
+        for way in (w for w in ways if key and w != SUPERSEDE):
             if way == REWRITE:
                 break
             allows = allows or alter.allowed(held, delta, key)
             if CHANGING.index(way) >= CHANGING.index(allows):
                 alter.merge(session, path, delta, key, insert=way == UPSERT)
-                return way, allows
+                return Altered(way, allows, supersedes)
         self._rewrite(session, path, held, delta, made, rows)
-        return REWRITE, allows
+        return Altered(REWRITE, allows, supersedes)
+
+    def _supersede(self, block: Block, given: Operand, keys: DataFrame | None, made: table.Numbered) -> bool:
+        """Mark the rows of the keys given as deleted, and append those that stand; false if that cannot be done."""
+        key = self._store.weak(self._output, block.kind).key
+        standing = given.rows.where(f"NOT {DELETED}").drop(DELETED)
+        named = given.rows if keys is None else keys
+        return made.supersede(standing, lambda: alter.values(named, key))
 
     def _rewrite(
         self, session: SparkSession, path: str, held: DataFrame, delta: Operand, made: table.Numbered, rows: int | None
@@ -292,7 +316,7 @@ class Published:
             return path
         builder = DeltaTable.createIfNotExists(session)
         builder = builder.tableName(name) if name is not None else builder.location(str(path))
-        builder = builder.addColumns(self._store.schemas.public(self._output)).property(table.IN_PLACE, "true")
+        builder = builder.addColumns(self._store.schemas.public(self._output)).property(IN_PLACE, "true")
         if cluster_by:
             counted = str(_counted(self._store.schemas.public(self._output), cluster_by))
             builder = builder.property(_COUNTED, counted).clusterBy(*map(quoted, cluster_by))

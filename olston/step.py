@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olston import table
-from olston.block import BASE, Block, Kind, is_strong
+from olston.block import BASE, Block, Kind, is_strong, is_weak
 from olston.content import Content
 from olston.errors import OlstonError
 from olston.failure import failed
@@ -15,6 +15,8 @@ from olston.operators import bag
 from olston.operators.chain import Chain
 from olston.operators.columns import View
 from olston.operators.convert import Apply, ApplyWeak, Complete, Difference, Strengthen
+from olston.operators.join import ReplaceLeftJoin, ReplaceRightJoin, SupersedingRightJoin
+from olston.operators.map import ReplaceMap
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
 from olston.operators.weak import Increment, WeakDelta
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from olston.workflow import Workflow
+
+KEEPS_KEYS = (ReplaceMap, ReplaceLeftJoin, ReplaceRightJoin, SupersedingRightJoin)
+"""Operators whose result supersedes the keys that an operand has."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,21 @@ def given(store: Store, session: SparkSession, source: Stored | Inline) -> Opera
         if isinstance(source, Inline):
             raise failure(source.step, error) from error
         raise failed(f"{called(source.block)}: could not be read", error) from error
+
+
+def superseding(store: Store, session: SparkSession, source: Stored | Inline) -> DataFrame | None:
+    """Rows with the keys that a weak delta supersedes; `None` of another block.
+
+    What is made within the job has the keys of what it is made from, so that to know them nothing need be computed.
+    """
+    if not is_weak(source.block.kind):
+        return None
+    step = source.step if isinstance(source, Inline) else None
+    if step is None or not isinstance(step.operator, KEEPS_KEYS):
+        return operand(store, session, source, View.PUBLIC).rows
+    if isinstance(step.operator, SupersedingRightJoin):
+        return step.operator.given(operand(store, session, step.operands[1], View.PUBLIC))
+    return superseding(store, session, next(o for o in step.operands if is_weak(o.block.kind)))
 
 
 def size(source: Stored | Inline) -> float:

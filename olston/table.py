@@ -8,7 +8,7 @@ to a table that is there go through `olston.transaction`, which is quicker; the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,15 +20,13 @@ from olston import filesystem
 from olston.errors import OlstonError, StoreError
 from olston.failure import raise_if_full
 from olston.operators.columns import BLOCK, WEIGHT
-from olston.transaction import Write
+from olston.transaction import IN_PLACE, Said, Values, Write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LAST = "spark.databricks.delta.lastCommitVersionInSession"
 _ATTEMPT, _NUMBER = "attempt", "delivery"
-IN_PLACE = "delta.enableDeletionVectors"
-"""Lets a row be changed without writing its whole file anew."""
 RECENT = 8
 """Commits among which the last of a series is looked for; others than ours are rare in a published table."""
 _ALL = ("[]", '["true"]', "true")
@@ -80,7 +78,7 @@ def append(
     begun = Write(session, path)
     try:
         if begun.takes(rows) and list(partition_by) == [BLOCK] and not _tried(session, path, attempt):
-            begun.commit(rows, attempt, 1, said)
+            begun.append(rows, Said(attempt, 1, said))
         else:
             _append(rows, path, attempt, said, partition_by)
     except Exception as error:
@@ -115,7 +113,7 @@ class Numbered:
     """A commit to be made as `number` of `series`; what it was is known afterwards."""
 
     def __init__(self, session: SparkSession, path: str, series: str, number: int, said: str) -> None:
-        self._session, self._path, self._series, self._number, self._said = session, path, series, number, said
+        self._session, self._path, self._said = session, path, Said(series, number, said)
         self._read: list[Commit] = []
         self.commit: Commit | None = None
 
@@ -133,7 +131,7 @@ class Numbered:
     def append(self, rows: DataFrame) -> None:
         """Add `rows`; makes the table if there is none, in which rows can be changed in place."""
         if self._begun.takes(rows) and self._is_next():
-            self._begun.commit(rows, self._series, self._number, self._said)
+            self._begun.append(rows, self._said)
         else:
             rows.write.format("delta").mode("append").option(IN_PLACE, "true").save(self._path)
 
@@ -141,14 +139,28 @@ class Numbered:
         """Put `rows` in the place of all that the table has, unless Delta would have to look for that first."""
         there = self._begun.listed() if self._begun.takes(rows) and self._is_next() else None
         if there is not None:
-            self._begun.commit(rows, self._series, self._number, self._said, there)
+            self._begun.overwrite(rows, there, self._said)
         return there is not None
+
+    def dead(self) -> int:
+        """The rows that are marked as deleted and still lie in files, which every reader passes over."""
+        return self._begun.dead()
+
+    def supersede(self, rows: DataFrame, values: Callable[[], Values | None]) -> bool:
+        """Put `rows` in the place of those that have certain `values`; false if the table, or these, do not let.
+
+        Nothing is written anew: the rows that go are marked as deleted.
+        """
+        given = values() if self._begun.takes(rows) and self._begun.marks() and self._is_next() else None
+        if given is not None:
+            self._begun.supersede(rows, given, self._said)
+        return given is not None
 
     def _is_next(self) -> bool:
         """Whether the log says that the number before was the last, so that nobody need look it up."""
         for commit in islice(self.before(), RECENT):
-            if commit.series is not None and commit.series[0] == self._series:
-                return commit.series[1] == self._number - 1
+            if commit.series is not None and commit.series[0] == self._said.series:
+                return commit.series[1] == self._said.number - 1
         return False
 
 

@@ -17,7 +17,7 @@ from olston.provenance import Provenance
 from olston.published import Published
 from olston.scheduler.ways import FEED, Way
 from olston.session import Sessions
-from olston.step import Inline, Step, Stored, describe, given, origin, run
+from olston.step import Inline, Step, Stored, describe, given, origin, run, superseding
 from olston.store import Store
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Handover:
 class Delivered:
     """What came of a delivery: the version of the published table, none of a feed, and the rows written for it.
 
-    `held` is how many there are since, if known, and `allows` what was found possible, if that was looked at.
+    `held` is how many there are since, if known, and `allows` what was found possible, if that was looked at;
+    `supersedes` whether rows could be superseded, if that was tried.
     """
 
     version: int | None
@@ -53,6 +54,7 @@ class Delivered:
     way: Way
     held: int | None = None
     allows: Way | None = None
+    supersedes: bool | None = None
 
 
 class Work(Protocol):
@@ -109,9 +111,10 @@ class Worker:
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
                 handover.said, ways=handover.ways, held=handover.held, origin=origin(source),
+                keys=superseding(self.store, session, source),
             )  # fmt: skip
             assert made.way is not None
-            return Delivered(made.version, made.rows, made.way, made.held, made.allows)
+            return Delivered(made.version, made.rows, made.way, made.held, made.allows, made.supersedes)
 
     def follow(self, output: str | None = None, *, disown: bool = False) -> Followed:
         if output is not None and disown:

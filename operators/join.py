@@ -186,6 +186,39 @@ class ReplaceRightJoin:
 
 
 @dataclass(frozen=True)
+class SupersedingRightJoin:
+    """Join what changed on the right, where a key has one row, with whatever the left holds; all rows of its key go.
+
+        B(T₁); Δ(T₂ ▷ T₃)  →  δ_replace(T₁ ⊕ T₂ ▷ T₁ ⊕ T₃)
+
+    What it comes to is `ReplaceRightJoin` of the change as a replacement, which nobody else need read. Of the rows that
+    go nothing is read, as `AsyncRightJoin` has to.
+    """
+
+    kind: Kind
+    on: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    name = "supersede_right"
+    view = View.PUBLIC
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature((BASES, DELTAS), self.kind, relaxed=Relaxed.KEEPS)
+
+    def estimate(self, operands: Sequence[Block], statistics: Statistics) -> Work:
+        return AsyncRightJoin().estimate(operands, statistics)
+
+    def run(self, operands: Sequence[Operand]) -> tuple[DataFrame, ...]:
+        left, new_right = operands
+        given = Operand(self.given(new_right), self.kind, new_right.size, new_right.label)
+        return (_replacing(given, lambda rows: joined(left, rows, self.on), self.key),)
+
+    def given(self, new_right: Operand) -> DataFrame:
+        """What changed as a replacement: the rows that come, and those that go, which say that their keys are given."""
+        return bag.net(new_right.rows).withColumn(DELETED, col(WEIGHT) < 0).drop(WEIGHT)
+
+
+@dataclass(frozen=True)
 class TouchedKeysJoin:
     """Join anew the left rows whose key changed on the right; for left joins, where a match may come or go.
 

@@ -41,8 +41,10 @@ def compile_workflow(workflow: Workflow, costs: CostModel | None = None, driftin
 
 
 def _delivery(workflow: Workflow, output: str, model: CostModel) -> DeliveryPriced:
-    keyed, feed = bool(workflow.channels[output].key), workflow.outputs[output].feed
-    return DeliveryPriced(output, model, keyed=keyed, feed=feed)
+    channel, publication = workflow.channels[output], workflow.outputs[output]
+    plain = [w for w in channel.weak if isinstance(w, Replace) and w.plain and w.key]
+    replacing = {w.kind: w.unique or w.key == channel.key for w in plain}
+    return DeliveryPriced(output, model, keyed=bool(channel.key), feed=publication.feed, replacing=replacing)
 
 
 def _variants(widget: Widget, model: CostModel, drifting: Collection[str]) -> Iterator[Variant]:

@@ -39,7 +39,7 @@ class Rates:
 
 
 _MEASURED = tomllib.loads((Path(__file__).parent / "priors.toml").read_text(encoding="utf-8"))
-STARTS: Mapping[str, float] = _MEASURED.pop("starts")
+STARTS: dict[str, float] = _MEASURED.pop("starts")
 """How many times as long as others each kind of operator takes to start, and each way to deliver: a look at the table
 comes before a MERGE, which itself runs two jobs; a rewrite reads the table twice."""
 PRIORS = Rates(**_MEASURED)

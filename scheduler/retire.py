@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from olston.block import BASE, Block, fits
+from olston.block import BASE, DELTA, Block, fits, is_strong
 from olston.provenance import Provenance
 from olston.scheduler.frontier import alongside_of, newest_of
 from olston.scheduler.network import Network
@@ -70,24 +70,35 @@ def _bases(blocks: Sequence[Block], stands: Iterable[Provenance]) -> list[Block]
 
 def _between(blocks: Sequence[Block], stands: set[Provenance], alongside: set[Provenance]) -> list[Block]:
     """Of a channel with one pathway, whose points are in order: bases, and one delta of each kind between
-    neighbours."""
+    neighbours; where no kind alone leads from one to the next, the fewest of several kinds."""
     # content that mixes several snapshots stands nowhere: no delta of this channel starts there
     stands = {s for s in stands if len(s[0]) == 1}
     bases = _bases(blocks, stands | {b.target for b in blocks if b.is_base and b.target in alongside})
     deltas = [b for b in blocks if not b.is_base]
     points = stands | {b.target for b in bases} | set(newest_of(b.target for b in deltas))
     inner = sorted(points, key=lambda t: (t.oldest, t.newest))
-    keep = list(bases)
+    keep, led = list(bases), set[tuple[Provenance, Provenance]]()
     for kind in dict.fromkeys(b.kind for b in deltas):
-        onward: dict[Provenance | None, list[Block]] = {}
-        for delta in deltas:
-            if fits(delta.kind, kind):
-                onward.setdefault(delta.source, []).append(delta)
+        onward = _onward(b for b in deltas if fits(b.kind, kind))
         for start, end in pairwise(inner):
             run = shortest_run(onward, start, end) if start in onward else []
+            led |= {(start, end)} if run else set()
             if run and any(b.kind == kind for b in run):
                 keep.append(chain(run))
+    onward = _onward(deltas)
+    for start, end in pairwise(inner):
+        if (start, end) not in led and start in onward:
+            mixed = groupby(shortest_run(onward, start, end), lambda b: DELTA if is_strong(b.kind) else b.kind)
+            keep += [chain(list(run)) for _, run in mixed]
     return keep
+
+
+def _onward(deltas: Iterable[Block]) -> dict[Provenance | None, list[Block]]:
+    """The deltas by their source."""
+    found: dict[Provenance | None, list[Block]] = {}
+    for delta in deltas:
+        found.setdefault(delta.source, []).append(delta)
+    return found
 
 
 def shortest_run(onward: Mapping[Provenance | None, list[Block]], start: Provenance, end: Provenance) -> list[Block]:

@@ -2,11 +2,13 @@
 
 A base takes the place of what a table holds, and rows that are only added are appended. A delta with deletions is
 brought to a table by a MERGE that only changes and deletes, by one that also inserts, or by rewriting the table without
-what changed; of those that the data allow, by the one that is cheapest for the size of the table.
+what changed; rows that supersede all of their keys also by marking those as deleted, and appending. Of the ways that
+the data allow the one is taken that is cheapest for the size of the table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from olston.block import BASE, MONOTONE, Block, Kind
@@ -15,10 +17,11 @@ from olston.operators.estimate import Work
 from olston.provenance import Provenance
 from olston.scheduler.cost import CostModel, Rates
 
-Way: TypeAlias = Literal["overwrite", "append", "merge", "upsert", "rewrite", "feed"]
+Way: TypeAlias = Literal["overwrite", "append", "supersede", "merge", "upsert", "rewrite", "feed"]
 
 OVERWRITE: Way = "overwrite"
 APPEND: Way = "append"
+SUPERSEDE: Way = "supersede"
 MERGE: Way = "merge"
 UPSERT: Way = "upsert"
 REWRITE: Way = "rewrite"
@@ -28,6 +31,8 @@ REWRITE_LITTLE = "rewrite little"
 
 CHANGING: tuple[Way, ...] = (MERGE, UPSERT, REWRITE)
 """How a delta with deletions can be brought to a table: what allows one of these also allows those after it."""
+MOST_KEYS = 20_000
+"""Keys whose rows are looked for by value, in every row of a table; to send more along with a query takes its time."""
 AGAIN = 16
 """What the data allow is looked for at every so many deliveries although the last look found that it would not pay."""
 
@@ -36,22 +41,31 @@ class DeliveryPriced:
     """The price of handing blocks to the consumer of `output`: that of the cheapest way.
 
     `held` is about how many rows the table has, `allows` what was possible when a delta with deletions was last looked
-    at.
+    at, `supersedes` whether rows could be superseded when that was last tried. `replacing` are the kinds by which rows
+    supersede those of their keys, and of each whether a key has one row.
     """
 
-    __slots__ = ("_model", "_rates", "allows", "feed", "held", "keyed", "output")
+    __slots__ = ("_model", "_rates", "allows", "feed", "held", "keyed", "output", "replacing", "supersedes")
 
-    def __init__(self, output: str, model: CostModel, *, keyed: bool = False, feed: bool = False) -> None:
-        self.output, self.keyed, self.feed = output, keyed, feed
+    def __init__(
+        self,
+        output: str,
+        model: CostModel,
+        *,
+        keyed: bool = False,
+        feed: bool = False,
+        replacing: Mapping[Kind, bool] | None = None,
+    ) -> None:
+        self.output, self.keyed, self.feed, self.replacing = output, keyed, feed, replacing or {}
         self.stand(0.0, None)
         self.follow(model)
 
     def __call__(self, block: Block) -> float:
-        return min(self.cost(block, way) for way in self._possible(block, self.allows))
+        return min(self.cost(block, way) for way in self._possible(block))
 
     def ways(self, block: Block, *, afresh: bool = False) -> tuple[Way, ...]:
         """The ways to hand over `block`, the cheapest first; `afresh` also those that the last look did not allow."""
-        possible = self._possible(block, MERGE if afresh else self.allows)
+        possible = self._possible(block, afresh=afresh)
         return tuple(sorted(possible, key=lambda way: self.cost(block, way)))
 
     def cost(self, block: Block, way: Way) -> float:
@@ -63,7 +77,7 @@ class DeliveryPriced:
         def cost(way: Way, rows: float, overlay: float) -> float:
             return self.cost(Block.planned((channel, kind, None, Provenance.at(1)), rows, True, overlay), way)
 
-        ways = self._possible(Block.planned((channel, kind, None, Provenance.at(1)), 0, True), self.allows)
+        ways = self._possible(Block.planned((channel, kind, None, Provenance.at(1)), 0, True))
         bare = [(way, cost(way, 0, 0)) for way in ways]
         return [(c, (cost(w, MANY, 0) - c) / MANY, (cost(w, 0, 1e6) - c) / 1e6) for w, c in bare]
 
@@ -74,10 +88,15 @@ class DeliveryPriced:
         return found
 
     def work(self, block: Block, way: Way) -> Work:
-        """What is to be done to hand over `block`; MERGEs look at what the table has of the keys before."""
+        """What is to be done to hand over `block`; MERGEs look at what the table has of the keys before.
+
+        Superseding reads one column of the table, and of the block one before the rest.
+        """
         rows, held, starts = block.rows, self.held, self._model.starting(way)
         if way == OVERWRITE:
             return Work(base=rows, written=(rows,), overlay=block.overlay, starts=starts)
+        if way == SUPERSEDE:
+            return Work(base=held, delta=rows, written=(rows,), starts=starts)
         many = held * (rows > MANY)  # the table is shuffled then, for a MERGE once more, to look
         if way == MERGE:
             return Work(base=3 * held, delta=rows, shuffled=7 * many, written=(rows,), starts=starts)
@@ -89,9 +108,9 @@ class DeliveryPriced:
         # rows that are only added are read as plainly as those of a base
         return Work(base=rows, written=(rows,), starts=starts) if way == APPEND else Work(starts=starts)
 
-    def stand(self, held: float, allows: str | None) -> None:
+    def stand(self, held: float, allows: str | None, supersedes: bool | None = None) -> None:
         """Take it that the table has `held` rows, and that its data allow what they did when last looked at."""
-        self.held = held
+        self.held, self.supersedes = held, supersedes is not False
         self.allows = next((way for way in CHANGING if way == allows), MERGE)
 
     def follow(self, model: CostModel) -> None:
@@ -99,11 +118,14 @@ class DeliveryPriced:
         self._model = model
         self._rates: dict[Way, Rates] = {}
 
-    def _possible(self, block: Block, allows: Way) -> tuple[Way, ...]:
+    def _possible(self, block: Block, *, afresh: bool = False) -> tuple[Way, ...]:
         if self.feed:
             return (FEED,)
         if block.kind == BASE:
             return (OVERWRITE,)
         if block.kind == MONOTONE:
             return (APPEND,)
-        return CHANGING[CHANGING.index(allows) :] if self.keyed else (REWRITE,)
+        changing = CHANGING[CHANGING.index(MERGE if afresh else self.allows) :] if self.keyed else (REWRITE,)
+        unique = self.replacing.get(block.kind)
+        few = unique is not None and not (unique and block.rows > MOST_KEYS)
+        return (SUPERSEDE, *changing) if few and (afresh or self.supersedes) else changing

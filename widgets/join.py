@@ -15,6 +15,7 @@ from olston.operators.join import (
     IncrementalLeftJoin,
     ReplaceLeftJoin,
     ReplaceRightJoin,
+    SupersedingRightJoin,
     TouchedKeysJoin,
 )
 from olston.operators.operator import Operator
@@ -39,7 +40,7 @@ class Join(Widget):
             raise WorkflowError(f"{self.name}: join on {', '.join(self.on)}: a column is named twice.")
 
     def makes(self) -> tuple[Makes, ...]:
-        weak = {w.kind: w for w in (*self._from_left(), *self._from_right())}
+        weak = {w.kind: w for w in (*self._from_left(), *self._from_right(), *self._changing_right())}
         return (Makes(self.name, self._key(), tuple(weak.values())),)
 
     def operations(self, drifting: Collection[str] = ()) -> tuple[Operation, ...]:
@@ -51,6 +52,7 @@ class Join(Widget):
             operators += [IncrementalLeftJoin(on), AsyncLeftJoin(on, how), TouchedKeysJoin(on)]
         operators += [ReplaceLeftJoin(w.kind, on, how, w.key) for w in self._from_left()]
         operators += [ReplaceRightJoin(w.kind, on, w.key) for w in self._from_right()]
+        operators += [SupersedingRightJoin(w.kind, on, w.key) for w in self._changing_right()]
         return (Operation((self.inputs[0].name, self.inputs[1].name), (self.name,), tuple(operators)),)
 
     def _key(self) -> tuple[str, ...] | None:
@@ -70,6 +72,14 @@ class Join(Widget):
         if self.how != "inner":
             return []
         return self._crossing(self.inputs[1].weak)
+
+    def _changing_right(self) -> list[Replace]:
+        """By the key of the right, where it has one row in every snapshot, and is one of the columns that are equal."""
+        right = self.inputs[1]
+        if self.how != "inner" or len(right.pathways) > 1 or not right.key or not unique_on(right.key, self.on):
+            return []
+        found = replace(right.key, unique=False)
+        return [] if found in self._from_right() else [found]
 
     def _crossing(self, weak: tuple[WeakDelta, ...]) -> list[Replace]:
         # not by order: a row that met nothing leaves no tombstone that a late row could lose to, as it may meet one yet

@@ -19,7 +19,7 @@ from sqlmodel import Session
 from olston.errors import CatalogError
 
 _LOCK = 0x6F6C73746F6E
-LATEST = "0010"
+LATEST = "0011"
 """The newest migration; a test checks that it is."""
 
 

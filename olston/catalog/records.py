@@ -132,6 +132,8 @@ class DeliveryRecord(Record, table=True):
     """How many the consumer holds since, where that is known."""
     allows: str | None = None
     """The first of MERGE, UPSERT and REWRITE that was found possible when a delta was last looked at."""
+    supersedes: bool | None = None
+    """Whether rows could supersede those of their keys when that was last tried."""
 
 
 class PlanRecord(Record, table=True):

@@ -14,7 +14,17 @@ from olston.operators.operand import Operand
 from olston.provenance import Provenance
 from olston.published import Published
 from olston.scheduler.cost import ENGINE
-from olston.scheduler.ways import APPEND, CHANGING, OVERWRITE, REWRITE, REWRITE_LITTLE, UPSERT, DeliveryPriced, Way
+from olston.scheduler.ways import (
+    APPEND,
+    CHANGING,
+    OVERWRITE,
+    REWRITE,
+    REWRITE_LITTLE,
+    SUPERSEDE,
+    UPSERT,
+    DeliveryPriced,
+    Way,
+)
 from olston.store import Store
 
 T = Provenance.at
@@ -27,7 +37,8 @@ class Table:
         wf = ol.Workflow(name)
         wf.output(wf.source("rows", "k bigint, v string, w bigint", key="k").map("out", lambda df: df, key="k"))
         self.session, self.rows, self.number = session, rows, 0
-        self.price = DeliveryPriced("out", ENGINE, keyed=True)
+        (self.by_key,) = (w.kind for w in wf.channels["out"].weak)
+        self.price = DeliveryPriced("out", ENGINE, keyed=True, replacing={self.by_key: True})
         self.price.stand(rows, None)
         self.store = Store(session, f"{home}/{name}", wf)
         self.published = Published(self.store, "out")
@@ -74,7 +85,7 @@ def publishing(session: Any, home: str, sizes: list[int], count: int, repeat: in
     for rows_ in sizes:
         table = Table(session, home, f"publishing{rows_}", rows_)
         seconds, expected = dict[Way, float](), dict[Way, float]()
-        for way in (*CHANGING, APPEND, OVERWRITE):
+        for way in (*CHANGING, SUPERSEDE, APPEND, OVERWRITE):
             took = []
             for _ in range(repeat + 1):  # the first one warms up
                 kind, given, rows = DELTA, table.changed(count), count
@@ -82,6 +93,9 @@ def publishing(session: Any, home: str, sizes: list[int], count: int, repeat: in
                     kind, given = MONOTONE, table.added(count)
                 elif way == UPSERT:
                     given = given.unionByName(table.added(count)).localCheckpoint()
+                elif way == SUPERSEDE:
+                    new = given.where("_weight > 0")
+                    kind, given = table.by_key, new.selectExpr("k", "v", "w", "false AS _deleted")
                 elif way == OVERWRITE:
                     kind, given, rows = BASE, table.published.read(session).localCheckpoint(), rows_
                 started = time.perf_counter()

@@ -14,6 +14,7 @@ RATES = ("base", "delta", "shuffled", "written")
 ALIKE = {
     "AsyncBatchJoin": "BatchJoin", "AsyncBatchUnion": "BatchUnion",
     "ReplaceMap": "IncrementalMap", "ReplaceLeftJoin": "AsyncLeftJoin", "ReplaceRightJoin": "AsyncRightJoin",
+    "SupersedingRightJoin": "AsyncRightJoin",
 }  # fmt: skip
 """Operators that are not measured, and others that do the same."""
 

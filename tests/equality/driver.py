@@ -12,8 +12,10 @@ from unittest import mock
 from olston.block import BASE, Block, Kind, fits, is_weak
 from olston.operators.convert import ApplyWeak
 from olston.operators.weak import Replace
+from olston.scheduler.cost import STARTS
 from olston.scheduler.network import Variant
 from olston.scheduler.plan import Invocation
+from olston.scheduler.ways import SUPERSEDE
 from olston.step import Stored
 from tests.equality.judge import single
 from tests.equality.laboratory import Laboratory, Made, operator_of
@@ -156,9 +158,19 @@ def shuffling(laboratory: Laboratory) -> Iterator[None]:
 
 @contextmanager
 def either(random: Random) -> Iterator[None]:
-    """Within, changes are looked up in what they lie on, or all is read as one, by one task or several."""
+    """Within, changes are looked up in what they lie on, or all is read as one, by one task or several.
+
+    Where rows supersede others of a published table, they do so in place, or not. Computing anew may be what is dear,
+    as it is where there is much.
+    """
     many, little = random.choice([(0, 0), (10**9, 0), (0, 10**9)])
-    with mock.patch("olston.content.OF_ALL", many), mock.patch("olston.content.LITTLE", little):
+    starts = {SUPERSEDE: random.choice((0.0, 1e9))}
+    starts |= {name: 1e6 for name in STARTS if "Batch" in name} if random.random() < 0.7 else {}
+    with (
+        mock.patch("olston.content.OF_ALL", many),
+        mock.patch("olston.content.LITTLE", little),
+        mock.patch.dict(STARTS, starts),
+    ):
         yield
 
 

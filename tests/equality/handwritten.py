@@ -134,6 +134,11 @@ WRITTEN = (
         Aggregate("end", "items", (), (("h", Measure("max", "v")),)), kinds=((APPEND, DELTA, BASE),),
     ),
     written(
+        "changes on the right of an inner join, where a key has one row",
+        NAMES, ITEMS, Aggregate("counts", "items", ("c", "k"), (("n", Measure("count")),)),
+        Join("out", "names", "counts", ("c", "k")), kinds=((APPEND, DELTA), STRONG),
+    ),
+    written(
         "an inner join of strong deltas",
         ITEMS, NAMES, Join("out", "items", "names", ("c", "k")), kinds=(STRONG, (APPEND, DELTA)),
     ),

@@ -10,8 +10,10 @@ from olston.content import Anchor, Content
 from olston.fuse import parts_of, step_of, unwritten
 from olston.provenance import Provenance
 from olston.scheduler.compile import compile_workflow
+from olston.scheduler.cost import ENGINE
 from olston.scheduler.network import Output
 from olston.scheduler.plan import Invocation
+from olston.scheduler.ways import DeliveryPriced
 from olston.step import Inline, Stored
 from olston.step import size as size_of
 
@@ -85,6 +87,26 @@ def test_a_delta_with_deletions_is_written_before_it_is_delivered() -> None:
     out = delta("out", DELTA, 1)
     join = step("out.async_left", [DIGESTS, SCORES], out)
     assert out.key not in unwritten([MAP, join, delivered(out)], read=NETWORK.read)
+
+
+def test_rows_that_supersede_others_are_made_within_their_delivery_and_what_tells_their_keys_is_written() -> None:
+    wf = ol.Workflow("w")
+    scores = wf.source("clicks").aggregate("scores", by="site", n=ol.count())
+    wf.output(wf.source("pages").map("digests", lambda df: df).join("out", scores, on="site"))
+    network = compile_workflow(wf, ENGINE)
+    variants = {v.name: v for v in network.variants}
+    pages, digests = (Block(c, BASE, T(1), rows=10**7) for c in ("pages", "digests"))
+    changes, out = delta("scores", DELTA), Block("out", weak("replace(site)"), T(1, 2), T(1, 1), 1000)
+    mapped = Invocation(variants["digests.batch"], (pages,), (digests,), 1.0, 1)
+    change = Invocation(variants["scores.c.δ_increment(site)Δ"], (), (changes,), 1.0, 1)
+    join = Invocation(variants["out.supersede_right"], (digests, changes), (out,), 1.0, 1)
+    consumer = network.outputs["out"]
+    given = Invocation(consumer, (out,), (Block(consumer.consumer, BASE, out.target),), 0.0, 1)
+    assert isinstance(consumer.price, DeliveryPriced)
+    consumer.price.stand(1e7, None)
+    assert set(unwritten([mapped, change, join, given])) == {digests.key, out.key}
+    consumer.price.stand(1e7, None, supersedes=False)
+    assert set(unwritten([mapped, change, join, given])) == {digests.key}, "else it is read several times"
 
 
 def test_what_is_read_twice_is_written() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from olston import listing, table
 from olston.listing import listed
+from olston.transaction import IN_PLACE
 from tests.lake import bag, bag_of, jobs
 from tests.olston.test_table import SERIES, deliver, held
 
@@ -25,7 +26,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of more files than a checksum lists, some with rows that were deleted in place."""
     place = tmp_path_factory.mktemp("many") / "t"
     writer = spark.range(0, 120, 1, 60).selectExpr("string(id) AS x").write.format("delta")
-    writer.option(table.IN_PLACE, "true").save(str(place))
+    writer.option(IN_PLACE, "true").save(str(place))
     spark.sql(f"DELETE FROM delta.`{place}` WHERE x IN ('0', '1', '4')")  # all of the first file, a row of the third
     deliver(spark, str(place), 1, "one")
     return place

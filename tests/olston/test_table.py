@@ -10,7 +10,7 @@ import pytest
 from olston import table
 from olston.attempt import new_attempt
 from olston.errors import StoreError
-from olston.transaction import Write
+from olston.transaction import IN_PLACE, Said, Write
 from tests.lake import at_once, bag, bag_of, jobs
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_what_takes_the_place_of_all_is_one_job_where_the_checksum_lists_the_fil
     """Also of files of which some rows were deleted in place; who follows the changes sees all of them."""
     path = str(tmp_path / "t")
     writer = spark.range(4).selectExpr("string(id) AS x").coalesce(1).write.format("delta")
-    writer.option(table.IN_PLACE, "true").option("delta.enableChangeDataFeed", "true").save(path)
+    writer.option(IN_PLACE, "true").option("delta.enableChangeDataFeed", "true").save(path)
     deliver(spark, path, 1, "one")
     spark.sql(f"DELETE FROM delta.`{path}` WHERE x = '2'")
     before = jobs(spark)
@@ -115,7 +115,7 @@ def test_what_another_commits_meanwhile_is_not_overwritten_unseen(spark: SparkSe
     begun = Write(spark, path)
     foreign.write.format("delta").mode("append").save(path)
     with pytest.raises(Exception, match=r"ConcurrentAppend|DELTA_CONCURRENT_APPEND"):
-        begun.commit(spark.createDataFrame([("two",)], "x string"), SERIES, 2, "{}", begun.listed())
+        begun.overwrite(spark.createDataFrame([("two",)], "x string"), begun.listed() or [], Said(SERIES, 2, "{}"))
     assert held(spark, path) == bag(("one",), ("foreign",))
     assert table.last_number(spark, path, SERIES) == 1
 

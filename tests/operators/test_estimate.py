@@ -24,6 +24,7 @@ from olston.operators.join import (
     IncrementalLeftJoin,
     ReplaceLeftJoin,
     ReplaceRightJoin,
+    SupersedingRightJoin,
     TouchedKeysJoin,
 )
 from olston.operators.map import BatchMap, IncrementalMap, ReplaceMap
@@ -49,7 +50,8 @@ OPERATORS: Sequence[Operator] = (
     BatchExtract(), IncrementalExtract(REPLACE),
     BatchAggregate(), IncrementAggregate(INCREMENT), TouchedGroupsAggregate(REPLACE),
     BatchJoin(), AsyncBatchJoin(), IncrementalJoin(), IncrementalLeftJoin(), AsyncLeftJoin(), AsyncRightJoin(),
-    ReplaceLeftJoin(REPLACE), ReplaceRightJoin(REPLACE), TouchedKeysJoin(),
+    ReplaceLeftJoin(REPLACE), ReplaceRightJoin(REPLACE), SupersedingRightJoin(REPLACE),
+    TouchedKeysJoin(),
     BatchUnion(), AsyncBatchUnion(), IncrementalUnion(), AsyncLeftUnion(), AsyncRightUnion(),
     Batch(1), Batch(3, sync=True),
     Apply(), Difference(), Complete(), ApplyWeak(increment("k", ())), Strengthen(replace("k")),

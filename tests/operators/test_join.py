@@ -84,3 +84,18 @@ def test_both_sides_may_be_one_channel() -> None:
     derived = Derived(wf, {"a": [1, 2]}, [base("a", T(1)), delta("a", MONOTONE, T(1), T(2))])
     assert {T(1, 1), T(2, 2), T(1, 2), T(2, 1)} <= derived.bases("out")
     assert {m.block.target for m in derived.by("out.incremental")} == {T(2, 2)}
+
+
+def test_what_changes_on_the_right_supersedes_by_a_key_that_is_unique_there() -> None:
+    wf = ol.Workflow("w")
+    scores = wf.source("b").aggregate("scores", by="site", n=ol.count())
+    wf.source("a").join("out", scores, on="site")
+    assert variants(wf, "out") == {**INNER, "supersede_right": "B ; Δ → δ_replace(site)"}
+    derived = Derived(wf, ARRIVALS, [base("a", T(1)), delta("scores", DELTA, T(2), T(3))])
+    assert derived.block("out", weak("replace(site)"), T(1, 2), T(1, 3))
+    wf.channel("a").join("left", scores, on="site", how="left")
+    assert "supersede_right" not in variants(wf, "left"), "there a row without a match is left behind"
+    wf.channel("a").join("narrow", scores, on=["site", "n"])
+    assert "supersede_right" in variants(wf, "narrow")
+    wf.channel("a").join("wide", scores, on="n")
+    assert "supersede_right" not in variants(wf, "wide"), "several sites may have one number"

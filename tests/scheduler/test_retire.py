@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 import olston as ol
-from olston.block import BASE, DELTA, Block, weak
+from olston.block import BASE, DELTA, MONOTONE, Block, weak
 from olston.duration import UNITS
 from olston.project import EXAMPLES, find_workflow
 from olston.provenance import Provenance
@@ -175,6 +175,24 @@ def test_what_feeds_an_output_that_holds_nothing_is_kept() -> None:
     given = problem(9, {"a": [0, 5, 8]}, *MAP, output("c"), base("a", 0), delta("a", [0], [5]), delta("a", [5], [8]))
     kept = live(given.network, given.blocks, given.holds)
     assert decide(replace(given, blocks=kept)).cost == decide(given).cost
+
+
+def test_what_leads_on_by_deltas_of_several_kinds_only_is_kept() -> None:
+    """A source to which rows were first put in place of others and then added, before anything was computed from it:
+    another output was refreshed, and no plan could be found any more (a random workflow on Delta, seed 27972021)."""
+    wf = ol.Workflow("w")
+    wf.output(wf.source("rows", "k string, v int", key="k").map("listed", lambda df: df))
+    network = compile_workflow(wf)
+    replaced = Block("rows", weak("replace(k)"), T(2), T(1))
+    added = [Block("rows", DELTA, T(3), T(2)), Block("rows", MONOTONE, T(4), T(3))]
+    again = Block("rows", weak("replace(k)"), T(5), T(4))
+    given = [Block("rows", BASE, T(1)), replaced, *added, again]
+    kept = live(network, {"rows": given}, {"listed": None})["rows"]
+    assert [(b.kind, b.source, b.target) for b in kept] == [
+        (BASE, None, T(1)), (replaced.kind, T(1), T(2)), (DELTA, T(2), T(4)), (again.kind, T(4), T(5)),
+    ]  # fmt: skip
+    same = [Block("rows", replaced.kind, T(5), T(1))]
+    assert live(network, {"rows": [*given, *same]}, {"listed": None})["rows"] == [given[0], *same], "one kind does"
 
 
 def test_the_delta_that_the_next_step_needs_is_kept_and_those_before_it_go() -> None:

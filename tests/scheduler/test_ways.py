@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from olston.block import BASE, DELTA, MONOTONE, Block
+from olston.block import BASE, DELTA, MONOTONE, Block, weak
 from olston.content import LITTLE
 from olston.provenance import Provenance
 from olston.scheduler.cost import ENGINE, CostModel, Rates, delivery_to
-from olston.scheduler.ways import CHANGING, DeliveryPriced
+from olston.scheduler.ways import CHANGING, MOST_KEYS, DeliveryPriced
 
 T = Provenance.at
 RATES = Rates(start=0.5, base=2e-7, delta=2e-7, shuffled=5e-7, written=8e-7)
@@ -70,6 +70,40 @@ def test_what_the_data_did_not_allow_last_time_is_not_counted_on(allows: str | N
     assert set(price.ways(CHANGES)) == set(CHANGING[-left:])
     assert price(CHANGES) == min(price.cost(CHANGES, way) for way in CHANGING[-left:])
     assert set(price.ways(CHANGES, afresh=True)) == set(CHANGING)
+
+
+REPLACED = Block("out", weak("replace(site)"), T(2), T(1), 1000)
+
+
+def replacing(*, unique: bool, keyed: bool = False) -> DeliveryPriced:
+    made = DeliveryPriced("out", ENGINE, keyed=keyed, replacing={REPLACED.kind: unique})
+    made.stand(1e7, None)
+    return made
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_rows_that_supersede_those_of_their_keys_cost_less_than_to_look_or_to_write_all_anew(keyed: bool) -> None:
+    price = replacing(unique=keyed, keyed=keyed)
+    others = {"merge", "upsert", "rewrite"} if keyed else {"rewrite"}
+    assert (price.ways(REPLACED)[0], set(price.ways(REPLACED)[1:])) == ("supersede", others)
+    assert price(REPLACED) < price.cost(REPLACED, "rewrite") / 3
+    assert "supersede" not in price.ways(CHANGES), "a strong delta does not tell all rows of a key"
+    price.stand(1e4, None)
+    assert price.ways(REPLACED)[0] == "rewrite", "a small table is rewritten by one task"
+
+
+def test_of_more_keys_than_can_be_looked_for_it_is_not_tried() -> None:
+    many = Block("out", REPLACED.kind, T(2), T(1), MOST_KEYS + 1)
+    assert "supersede" not in replacing(unique=True, keyed=True).ways(many), "each row has a key of its own"
+    assert "supersede" in replacing(unique=False).ways(many), "there may be few"
+
+
+def test_a_table_that_did_not_let_rows_be_superseded_is_asked_again_now_and_then() -> None:
+    price = replacing(unique=False)
+    price.stand(1e7, None, supersedes=False)
+    assert price.ways(REPLACED) == ("rewrite",)
+    assert price(REPLACED) == price.cost(REPLACED, "rewrite")
+    assert price.ways(REPLACED, afresh=True) == ("supersede", "rewrite")
 
 
 def test_the_price_follows_the_size_of_the_table() -> None:

@@ -117,13 +117,26 @@ def test_replacement_crosses_what_keeps_the_key(place: Place, expected: list[str
     [
         lambda c: c.filter("o", "n > 1"), lambda c: c.map("o", lambda df: df, key="k"),
         lambda c: c.split({"o": "n > 1"}, rest="r")[0], lambda c: c.union("o", c),
-        lambda c: c.join("o", c, on="k"), lambda c: c.flat_map("o", lambda df: df, key="k"),
+        lambda c: c.join("o", c, on="k", how="left"), lambda c: c.flat_map("o", lambda df: df, key="k"),
     ],
 )  # fmt: skip
 def test_increments_cross_nothing(place: Callable[[ol.Channel], ol.Channel]) -> None:
     counts = keyed().channel("log").aggregate("counts", by="k", n=ol.count())
     assert kinds(counts) == ["δ_increment(k)"]
     assert kinds(place(counts)) == []
+
+
+def test_an_inner_join_makes_replacements_of_changes_on_the_right_by_a_key_that_is_unique_there() -> None:
+    wf = keyed()
+    log = wf.channel("log")
+    counts = log.aggregate("counts", by="k", n=ol.count())
+    assert kinds(log.join("all", counts, on="k")) == ["δ_replace(k)"]
+    assert kinds(log.join("some", log, on="k")) == [], "several rows may have one"
+    met = counts.join("met", counts, on="k")
+    assert met.key == ("k",)
+    assert kinds(log.join("mixed", met, on="k")) == ["δ_replace(k)"]
+    operators = wf.widgets["mixed"].operations()[0].operators
+    assert "supersede_right" not in [o.name for o in operators], "where snapshots meet, several rows may have one too"
 
 
 def test_a_replacement_on_a_join_is_not_made_from_strong_deltas_since_where_snapshots_mix_no_key_is_unique() -> None:

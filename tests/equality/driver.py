@@ -164,7 +164,7 @@ def either(random: Random) -> Iterator[None]:
     as it is where there is much.
     """
     many, little = random.choice([(0, 0), (10**9, 0), (0, 10**9)])
-    starts = {SUPERSEDE: random.choice((0.0, 1e9))}
+    starts: dict[str, float] = {SUPERSEDE: random.choice((0.0, 1e9))}
     starts |= {name: 1e6 for name in STARTS if "Batch" in name} if random.random() < 0.7 else {}
     with (
         mock.patch("olston.content.OF_ALL", many),

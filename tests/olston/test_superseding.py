@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size of a table, rows are superseded rather than all joined anew."""
-    for dearer in ("BatchJoin", "AsyncBatchJoin", "AsyncRightJoin", "IncrementalJoin"):
+    for dearer in ("BatchJoin", "AsyncBatchJoin", "AsyncRightJoin", "IncrementalJoin", "BatchMap"):
         monkeypatch.setitem(STARTS, dearer, 1e6)
     monkeypatch.setitem(STARTS, "supersede", 0.0)
 
@@ -32,6 +34,10 @@ def digest(pages: DataFrame) -> DataFrame:
 
 def score(counts: DataFrame) -> DataFrame:
     return counts.selectExpr("site", "10 * clicks AS score")
+
+
+def double(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "`n.o`", "2 * v AS v")
 
 
 class Search:
@@ -58,10 +64,14 @@ class Search:
         return bag_of(self.engine.read("output").select("url", "score"))
 
     def last(self) -> dict[str, Any]:
-        """What the newest commit says was done."""
-        newest = max((self.home / "published" / "output" / "_delta_log").glob("*.json"))
-        actions = map(json.loads, newest.read_text().splitlines())
-        return next(dict(a["commitInfo"]["operationParameters"]) for a in actions if "commitInfo" in a)
+        return newest(self.home / "published" / "output")
+
+
+def newest(table: Path) -> dict[str, Any]:
+    """What the newest commit says was done."""
+    log = max((table / "_delta_log").glob("*.json"))
+    actions = map(json.loads, log.read_text().splitlines())
+    return next(dict(a["commitInfo"]["operationParameters"]) for a in actions if "commitInfo" in a)
 
 
 def test_a_changed_score_takes_the_place_of_all_rows_of_its_site(spark: SparkSession, tmp_path: Path) -> None:
@@ -84,3 +94,56 @@ def test_a_changed_score_takes_the_place_of_all_rows_of_its_site(spark: SparkSes
     )
     assert search.engine.provenance("output").to_dict()["consistent"]
     search.engine.close()
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_whatever_comes_and_goes_the_table_is_what_a_join_of_all_would_be(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    random, search = Random(seed), Search(spark, tmp_path)
+    sites = ["a", "b", "it's", "", "1:a", None]
+    held: dict[str, Counter[tuple[Any, ...]]] = {"pages": Counter(), "clicks": Counter()}
+    given = {"pages": "url string, site string, _weight bigint", "clicks": "user string, site string, _weight bigint"}
+    ways = Counter[str]()
+    for _ in range(8):
+        source = random.choice(["pages", "clicks", "clicks"])
+        new = Counter((f"{random.randint(1, 9)}", random.choice(sites)) for _ in range(random.randint(1, 8)))
+        gone = random.sample(sorted(held[source].elements(), key=str), k=held[source].total() // 3)
+        wave = Counter(new)
+        wave.subtract(gone)
+        held[source].update(new)
+        held[source].subtract(gone)
+        rows = [(*row, weight) for row, weight in wave.items() if weight]
+        search.arrive(source, given[source], *rows, kind="delta")
+        clicks = Counter(site for _, site in held["clicks"].elements())
+        joined = [
+            (url, 10 * clicks[site]) for url, site in held["pages"].elements() if site is not None and clicks[site]
+        ]
+        assert search.rows() == bag(*joined), (seed, rows)
+        ways[search.last().get("predicate", "")] += 1
+    assert any("IN (" in way for way in ways), "some were superseded"
+    search.engine.close()
+
+
+def test_upserts_by_several_columns_take_the_place_of_rows(spark: SparkSession, tmp_path: Path) -> None:
+    random, clock = Random(1), ol.ManualClock(1_700_000_000_000_000)
+    wf = ol.Workflow("upserts")
+    rows = wf.source("rows", "k string, `n.o` int, v int", key=["k", "n.o"])
+    out = rows.filter("some", "v > 1").map("out", double, key=["k", "n.o"])
+    wf.output(out)
+    wf.bound_staleness(out, 0, 0)
+    held: dict[tuple[Any, ...], int] = {}
+    with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+        for _ in range(6):
+            keys = {(random.choice(["a", "1", "", None]), random.choice([1, 11, None])) for _ in range(6)}
+            wave = {key: random.choice([None, 1, 2, 3]) for key in keys}
+            clock.advance("1 hour")
+            given = [(*key, v or 0, v is None) for key, v in wave.items()]
+            frame = spark.createDataFrame(given, "k string, `n.o` int, v int, _deleted boolean")
+            engine.ingest("rows", frame, kind="replace")
+            engine.refresh()
+            held.update({key: v for key, v in wave.items() if v is not None})
+            held = {key: v for key, v in held.items() if wave.get(key, v) is not None}
+            expected = bag(*((*key, 2 * v) for key, v in held.items() if v > 1))
+            assert bag_of(engine.read("out")) == expected, wave
+    assert "`k`, `n.o` IN (" in newest(tmp_path / "published" / "out").get("predicate", "")

@@ -66,19 +66,31 @@ def allowed(held: DataFrame, delta: Operand, key: Sequence[str]) -> Way:
     return REWRITE if found["several"] else UPSERT if found["new"] else MERGE
 
 
-def values(rows: DataFrame, key: Sequence[str]) -> Values | None:
-    """The values that `rows` have in `key`; `None` if there are too many, or if they are not compared by value."""
+def values(rows: DataFrame, key: Sequence[str], keys: DataFrame | None = None) -> Values | None:
+    """The values that `rows` have in `key`; `None` if there are too many, or if they are not compared by value.
+
+    `keys` may have the same without the rest, which need not be computed then.
+    """
     from pyspark.sql import functions as F
 
-    types = [f.dataType.simpleString() for f in rows.select(*map(col, key)).schema.fields]
+    types = _key_types(rows, key)
     if not set(types) <= set(_COMPARED):
         return None
+    rows = keys if keys is not None and _key_types(keys, key) == types else rows
     names = [quoted(c) for c in key]
     value = names[0] if len(names) == 1 else f"concat({', '.join(map(_told_apart, names))})"
     distinct = rows.selectExpr(f"{value} AS {_THERE}").distinct().limit(MOST_KEYS + 1)
-    found = distinct.agg(F.collect_list(_THERE), F.count("*"))._jdf.first()
+    # on its way to Java and back a text that is none would become another
+    odd = F.count_if(~F.is_valid_utf8(col(_THERE).cast("string")))
+    found = distinct.agg(F.collect_list(_THERE), F.count("*"), odd)._jdf.first()
     listed, count = found.getList(0), found.getLong(1)
-    return Values(value, ", ".join(names), listed, null=count > len(listed)) if count <= MOST_KEYS else None
+    if count > MOST_KEYS or found.getLong(2):
+        return None
+    return Values(value, ", ".join(names), listed, null=count > len(listed))
+
+
+def _key_types(rows: DataFrame, key: Sequence[str]) -> list[str]:
+    return [f.dataType.simpleString() for f in rows.select(*map(col, key)).schema.fields]
 
 
 def _told_apart(column: str) -> str:

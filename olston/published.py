@@ -250,7 +250,8 @@ class Published:
         if not is_strong(block.kind):
             alter.refuse_blurred_keys(session, path, given, self._store.weak(self._output, block.kind).key)
         given = replace(given, rows=alter.as_kept(session, path, given.rows))
-        if rows is not None and made.dead() > rows:  # every reader would pass over more than it reads
+        # every reader would pass over more than it reads; of a partitioned table it is not known where
+        if rows is not None and made.dead() > rows and not table.partition_columns(session, path):
             ways = (REWRITE,)
         supersedes = self._supersede(block, given, keys, made) if ways[0] == SUPERSEDE else None
         if supersedes:
@@ -275,8 +276,7 @@ class Published:
         """Mark the rows of the keys given as deleted, and append those that stand; false if that cannot be done."""
         key = self._store.weak(self._output, block.kind).key
         standing = given.rows.where(f"NOT {DELETED}").drop(DELETED)
-        named = given.rows if keys is None else keys
-        return made.supersede(standing, lambda: alter.values(named, key))
+        return made.supersede(standing, lambda: alter.values(given.rows, key, keys))
 
     def _rewrite(
         self, session: SparkSession, path: str, held: DataFrame, delta: Operand, made: table.Numbered, rows: int | None

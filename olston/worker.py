@@ -15,7 +15,7 @@ from olston.held import Followed
 from olston.keys import repeated
 from olston.provenance import Provenance
 from olston.published import Published
-from olston.scheduler.ways import FEED, Way
+from olston.scheduler.ways import FEED, SUPERSEDE, Way
 from olston.session import Sessions
 from olston.step import Inline, Step, Stored, describe, given, origin, run, superseding
 from olston.store import Store
@@ -111,7 +111,7 @@ class Worker:
             made = Published(self.store, output).deliver(
                 session, source.block, rows, handover.content, handover.number, attempt, handover.digest,
                 handover.said, ways=handover.ways, held=handover.held, origin=origin(source),
-                keys=superseding(self.store, session, source),
+                keys=superseding(self.store, session, source) if handover.ways[0] == SUPERSEDE else None,
             )  # fmt: skip
             assert made.way is not None
             return Delivered(made.version, made.rows, made.way, made.held, made.allows, made.supersedes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olston.block import BASE, DELTA, MONOTONE, Block, Kind
 from olston.operators import bag, unmatched
-from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, few, quoted
+from olston.operators.columns import DELETED, PREFIX, WEIGHT, View, col, conjunction, few, quoted
 from olston.operators.estimate import Statistics, Work
 from olston.operators.operand import Operand
 from olston.operators.operator import Operator
@@ -214,8 +214,12 @@ class SupersedingRightJoin:
         return (_replacing(given, lambda rows: joined(left, rows, self.on), self.key),)
 
     def given(self, new_right: Operand) -> DataFrame:
-        """What changed as a replacement: the rows that come, and those that go, which say that their keys are given."""
-        return bag.net(new_right.rows).withColumn(DELETED, col(WEIGHT) < 0).drop(WEIGHT)
+        """What changed as a replacement: the rows that come, and those that go, which say that their keys are given.
+
+        Null is equal to nothing, so no row has it as its key.
+        """
+        met = new_right.rows.where(conjunction(f"{quoted(c)} IS NOT NULL" for c in self.key))
+        return bag.net(met).withColumn(DELETED, col(WEIGHT) < 0).drop(WEIGHT)
 
 
 @dataclass(frozen=True)

@@ -358,6 +358,25 @@ def test_a_table_of_which_most_rows_are_dead_is_written_anew(lake: Lake) -> None
     assert (made.way, made.held) == ("supersede", 2), "and then all begins again"
 
 
+def test_a_partitioned_table_is_not_written_anew_for_its_dead_rows_as_they_would_stay(lake: Lake) -> None:
+    wf = ol.Workflow("w")
+    sites = wf.source("sites", "site string, n int", key="site")
+    wf.output(wf.source("pages", "site string, url string").join("o", sites, on="site"), table="shop.dead")
+    consumer = Consumer(Lake(lake.session, f"{lake.store.home}/dead parted", wf), "o")
+    lake.session.sql("CREATE TABLE shop.dead (site string, url string, n int) USING delta PARTITIONED BY (n)")
+    consumer.deliver(BASE, [(site, "1", 1) for site in "aaaab"], 1)
+    lake.session.sql("ALTER TABLE shop.dead SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lake.session.sql("OPTIMIZE shop.dead")
+    ways = [
+        consumer.deliver(SITE, [(site, None, None, True), ("c", "2", 2, False)], n, ways=SUPERSEDING).way
+        for n, site in enumerate("ac", 2)
+    ]
+    made = consumer.deliver(SITE, [("c", "3", 2, False)], 4, ways=SUPERSEDING)
+    assert [*ways, made.way] == ["supersede"] * 3
+    assert consumer.rows() == bag(("b", "1", 1), ("c", "3", 2))
+    lake.session.sql("DROP TABLE shop.dead")
+
+
 def test_of_two_that_supersede_at_once_one_does(lake: Lake) -> None:
     consumer = by_site(lake, "superseded-at-once")
     consumer.deliver(BASE, [("a", "1", 1), ("b", "2", 1)], 1)

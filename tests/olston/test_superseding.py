@@ -96,6 +96,33 @@ def test_a_changed_score_takes_the_place_of_all_rows_of_its_site(spark: SparkSes
     search.engine.close()
 
 
+def test_keys_that_another_type_or_no_text_spells_otherwise_are_found(spark: SparkSession, tmp_path: Path) -> None:
+    """The right side's keys were looked for as it spells them: 1 where the table has 1.00, and � for bytes that are no
+    text. Their old rows stayed (found by a review)."""
+    wf, clock = ol.Workflow("odd"), ol.ManualClock(1_700_000_000_000_000)
+    pages = wf.source("pages", "site decimal(10,2), day string, url string")
+    clicks = wf.source("clicks", "site int, day string")
+    for name, key in (("both", ["site", "day"]), ("bytes", ["day"])):
+        counts = clicks.aggregate(f"counts-{name}", by=key, n=ol.count())
+        left = pages if len(key) > 1 else pages.map("days", lambda df: df.select("day", "url"))
+        output = left.join(name, counts, on=key)
+        wf.output(output)
+        for pathway in (0, 1):
+            wf.bound_staleness(output, pathway, 0)
+    with ol.Engine(wf, str(tmp_path), clock=clock, spark=spark) as engine:
+        for source, rows in (
+            ("pages", "VALUES (1.00BD, 'a', 'u1'), (2.00BD, CAST(X'61FF' AS STRING), 'u2') AS t(site, day, url)"),
+            ("clicks", "VALUES (1, 'a'), (2, CAST(X'61FF' AS STRING)) AS t(site, day)"),
+            ("clicks", "VALUES (1, 'a'), (2, CAST(X'61FF' AS STRING)), (2, CAST(X'61FE' AS STRING)) AS t(site, day)"),
+        ):
+            clock.advance("1 hour")
+            typed = "CAST(site AS decimal(10,2)) AS site, day, url" if source == "pages" else "site, day"
+            engine.ingest(source, spark.sql(f"SELECT {typed} FROM {rows}"))
+            engine.refresh()
+        for name in ("both", "bytes"):
+            assert bag_of(engine.read(name).select("url", "n")) == bag(("u1", 2), ("u2", 2)), name
+
+
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_whatever_comes_and_goes_the_table_is_what_a_join_of_all_would_be(
     spark: SparkSession, tmp_path: Path, seed: int

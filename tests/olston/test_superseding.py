@@ -1,4 +1,5 @@
-"""What changes on one side of a join takes the place of all rows of its keys, in the published table itself."""
+"""Rows that supersede all of their keys take the place of these in the published table itself, by marks beside its
+files: single deliveries, and what comes of them for whoever changes one side of a join, or upserts."""
 
 from __future__ import annotations
 
@@ -11,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import olston as ol
+from olston.block import BASE, DELTA, weak
 from olston.scheduler.cost import STARTS
-from tests.lake import bag, bag_of
+from olston.scheduler.ways import Way
+from tests.lake import Lake, at_once, bag, bag_of
+from tests.olston.test_published import Consumer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    spark.sql("CREATE DATABASE IF NOT EXISTS shop")
+    return Lake(spark, f"{tmp_path_factory.mktemp('home')}/ü w", ol.Workflow("w"))
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +36,141 @@ def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     for dearer in ("BatchJoin", "AsyncBatchJoin", "AsyncRightJoin", "IncrementalJoin", "BatchMap"):
         monkeypatch.setitem(STARTS, dearer, 1e6)
     monkeypatch.setitem(STARTS, "supersede", 0.0)
+
+
+def by_site(lake: Lake, name: str, columns: str = "site string, n int") -> Consumer:
+    """A table of which rows supersede all of their site, as a join makes them."""
+    wf = ol.Workflow("w")
+    sites = wf.source("sites", columns, key=columns.split()[0])
+    wf.output(wf.source("pages", f"{columns.split(',')[0]}, url string").join(name, sites, on=columns.split()[0]))
+    return Consumer(Lake(lake.session, f"{lake.store.home}/{name}", wf), name)
+
+
+SITE = weak("replace(site)")
+SUPERSEDING: tuple[Way, ...] = ("supersede", "rewrite")
+
+
+def test_rows_that_supersede_all_of_their_key_take_their_place_without_a_look(lake: Lake) -> None:
+    consumer = by_site(lake, "superseded")
+    consumer.deliver(BASE, [("a", "1", 1), ("a", "2", 1), ("b", "3", 1), (None, "4", 1), ("it's", "5", 1)], 1)
+    (kept,) = consumer.table.read(lake.session).where("site = 'b'").inputFiles()
+    new = [("a", "6", 2, False), ("a", "6", 2, False), (None, None, None, True), ("c", "7", 2, False)]
+    made = consumer.deliver(SITE, new, 2, ways=SUPERSEDING)
+    assert (made.way, made.supersedes, made.held, made.rows) == ("supersede", True, 5, 3)
+    assert consumer.rows() == bag(("a", "6", 2), ("a", "6", 2), ("b", "3", 1), ("it's", "5", 1), ("c", "7", 2))
+    assert kept in consumer.table.read(lake.session).inputFiles(), "what is left was not written anew"
+    made = consumer.deliver(SITE, [("it's", None, None, True), ("a", None, None, True), ("zz", None, None, True)], 3,
+                            ways=SUPERSEDING)  # fmt: skip
+    assert (made.way, made.held, made.rows) == ("supersede", 2, 0)
+    assert consumer.rows() == bag(("b", "3", 1), ("c", "7", 2))
+    made = consumer.deliver(SITE, [], 4, ways=SUPERSEDING)
+    assert (made.way, made.held, consumer.number()) == ("supersede", 2, 4), "also if nothing is superseded"
+    made = consumer.deliver("Δ⁺", {("b", "8", 1): 1}, 5)
+    assert (made.way, made.held) == ("append", 3)
+    made = consumer.deliver(DELTA, {("b", "3", 1): -1}, 6)
+    assert (made.way, made.held) == ("rewrite", 2)
+    assert consumer.deliver(BASE, [("a", "1", 1)], 7).held == 1
+    assert consumer.rows() == bag(("a", "1", 1))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["'delta.enableDeletionVectors' = 'false'", "'delta.enableChangeDataFeed' = 'true'"],
+    ids=["no deletion vectors", "a change feed"],
+)
+def test_a_table_that_its_owner_set_otherwise_is_rewritten(lake: Lake, settings: str) -> None:
+    consumer = by_site(lake, f"set-{len(settings)}")
+    consumer.deliver(BASE, [("a", "1", 1), ("b", "3", 1)], 1)
+    lake.session.sql(f"ALTER TABLE delta.`{consumer.table.path(lake.session)}` SET TBLPROPERTIES ({settings})")
+    made = consumer.deliver(SITE, [("a", "6", 2, False)], 2, ways=SUPERSEDING)
+    assert (made.way, made.supersedes) == ("rewrite", False)
+    assert consumer.rows() == bag(("a", "6", 2), ("b", "3", 1))
+
+
+def test_of_a_table_whose_files_the_log_does_not_list_delta_finds_them(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("olston.transaction.Write.listed", lambda _: None)
+    consumer = by_site(lake, "unlisted")
+    consumer.deliver(BASE, [("a", "1", 1), ("a", "2", 1), ("b", "3", 1), (None, "4", 1)], 1)
+    new = [("a", "5", 2, False), (None, None, None, True)]
+    made = consumer.deliver(SITE, new, 2, ways=SUPERSEDING)
+    assert (made.way, made.held) == ("supersede", 2)
+    assert consumer.rows() == bag(("a", "5", 2), ("b", "3", 1))
+
+
+@pytest.mark.parametrize("kind", ["double", "string"])
+def test_keys_that_are_too_many_or_not_compared_by_value_are_looked_up(
+    lake: Lake, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("olston.alter.MOST_KEYS", 2)
+    a, b, c, d = [1.0, 2.5, -0.0, 4.0] if kind == "double" else ["a", "b", "c", "d"]
+    consumer = by_site(lake, f"by-{kind}", f"site {kind}, n int")
+    consumer.deliver(BASE, [(a, "1", 1), (b, "2", 1), (c, "3", 1), (d, "4", 1)], 1)
+    made = consumer.deliver(SITE, [(x, "6", 2, False) for x in (a, b, c)], 2, ways=SUPERSEDING)
+    assert (made.way, made.supersedes) == ("rewrite", False)
+    assert consumer.rows() == bag((a, "6", 2), (b, "6", 2), (c, "6", 2), (d, "4", 1))
+
+
+def test_keys_of_several_columns_are_told_apart(lake: Lake) -> None:
+    wf = ol.Workflow("w")
+    columns = "a string, b string, n bigint"
+    wf.output(wf.source("s", columns, key=["a", "b", "n"]).map("several", lambda df: df, key=["a", "b", "n"]))
+    consumer = Consumer(Lake(lake.session, f"{lake.store.home}/several", wf), "several")
+    rows = [("1", "23", 4), ("12", "3", 4), ("1", "2", 34), (None, "-", 4), ("-", None, 4), (":", "1:", 4)]
+    consumer.deliver(BASE, [*rows, ("", None, 4), (None, "", 4)], 1)
+    gone = [("12", "3", 4, True), ("-", None, 4, True), (None, "", 4, True), ("1:", ":", 4, True)]
+    made = consumer.deliver(weak("replace(a,b,n)"), gone, 2, ways=SUPERSEDING)
+    assert (made.way, made.held) == ("supersede", 5)
+    assert consumer.rows() == bag(("1", "23", 4), ("1", "2", 34), (None, "-", 4), (":", "1:", 4), ("", None, 4))
+
+
+def test_a_table_of_which_most_rows_are_dead_is_written_anew(lake: Lake) -> None:
+    """Every reader passes over what was deleted in place; Delta leaves it there until somebody tidies up."""
+    consumer = by_site(lake, "dead")
+    consumer.deliver(BASE, [("a", "1", 1), ("a", "2", 1), ("a", "3", 1), ("b", "4", 1), ("c", "5", 1)], 1)
+    lake.session.sql(f"OPTIMIZE delta.`{consumer.table.path(lake.session)}`")
+    ways = [consumer.deliver(SITE, [("a", "6", n, False)], n, ways=SUPERSEDING).way for n in (2, 3)]
+    assert ways == ["supersede", "supersede"], "three of six are dead"
+    made = consumer.deliver(SITE, [("b", None, None, True)], 4, ways=SUPERSEDING)
+    assert (made.way, made.supersedes, made.held) == ("supersede", True, 2)
+    made = consumer.deliver(SITE, [("c", "7", 4, False)], 5, ways=SUPERSEDING)
+    assert (made.way, made.supersedes, made.held) == ("rewrite", None, 2)
+    assert consumer.rows() == bag(("a", "6", 3), ("c", "7", 4))
+    made = consumer.deliver(SITE, [("c", "8", 5, False)], 6, ways=SUPERSEDING)
+    assert (made.way, made.held) == ("supersede", 2), "and then all begins again"
+
+
+def test_a_partitioned_table_is_not_written_anew_for_its_dead_rows_as_they_would_stay(lake: Lake) -> None:
+    wf = ol.Workflow("w")
+    sites = wf.source("sites", "site string, n int", key="site")
+    wf.output(wf.source("pages", "site string, url string").join("o", sites, on="site"), table="shop.dead")
+    consumer = Consumer(Lake(lake.session, f"{lake.store.home}/dead parted", wf), "o")
+    lake.session.sql("CREATE TABLE shop.dead (site string, url string, n int) USING delta PARTITIONED BY (n)")
+    consumer.deliver(BASE, [(site, "1", 1) for site in "aaaab"], 1)
+    lake.session.sql("ALTER TABLE shop.dead SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lake.session.sql("OPTIMIZE shop.dead")
+    ways = [
+        consumer.deliver(SITE, [(site, None, None, True), ("c", "2", 2, False)], n, ways=SUPERSEDING).way
+        for n, site in enumerate("ac", 2)
+    ]
+    made = consumer.deliver(SITE, [("c", "3", 2, False)], 4, ways=SUPERSEDING)
+    assert [*ways, made.way] == ["supersede"] * 3
+    assert consumer.rows() == bag(("b", "1", 1), ("c", "3", 2))
+    lake.session.sql("DROP TABLE shop.dead")
+
+
+def test_of_two_that_supersede_at_once_one_does(lake: Lake) -> None:
+    consumer = by_site(lake, "superseded-at-once")
+    consumer.deliver(BASE, [("a", "1", 1), ("b", "2", 1)], 1)
+    given = [[("a", "3", 3, False)], [("b", "4", 4, False)]]
+    ends = at_once(
+        lake.session, *[lambda own, g=g: consumer.deliver(SITE, g, 2, own=own, ways=SUPERSEDING) for g in given]
+    )
+    lost = next(i for i, end in enumerate(ends) if isinstance(end, Exception))
+    assert ends[lost].code == "NUMBER_TAKEN", ends
+    expected = [bag(("a", "3", 3), ("b", "2", 1)), bag(("a", "1", 1), ("b", "4", 4))]
+    assert consumer.rows() == expected[1 - lost]
 
 
 def digest(pages: DataFrame) -> DataFrame:
@@ -93,6 +238,24 @@ def test_a_changed_score_takes_the_place_of_all_rows_of_its_site(spark: SparkSes
         *[("a1", 20), ("a1", 20), ("a2", 20)], *[("b1", 10), ("b2", 10)], *[("c1", 20), ("c2", 20)]
     )
     assert search.engine.provenance("output").to_dict()["consistent"]
+    search.engine.close()
+
+
+def test_of_a_table_that_does_not_let_rows_be_superseded_that_is_not_planned_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    search = Search(spark, tmp_path)
+    clicks = "user string, site string"
+    search.arrive("pages", "url string, site string", ("a1", "a"), ("b1", "b"))
+    search.arrive("clicks", clicks, ("x", "a"), ("x", "b"))
+    place = f"delta.`{tmp_path}/published/output`"
+    spark.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    price: Any = search.engine._network.outputs["output"].price
+    for n, before in ((2, True), (3, False)):
+        search.engine.plan()
+        assert price.supersedes is before
+        search.arrive("clicks", clicks, (f"{n}", "a"))
+        assert search.rows() == bag(("a1", 10 * n), ("b1", 10))
     search.engine.close()
 
 

@@ -3,7 +3,8 @@
 So that the number of live blocks does not grow with the age of a run. On each channel there are a few
 *points*: the provenances on which something downstream stands, the newest base and the newest base
 below each of those, and the newest provenances reached. Planning needs those bases, and one run of
-deltas of each kind between neighbouring points; everything else leaves planning at once.
+deltas of each kind between neighbouring points, or of several kinds where none alone leads on; everything else leaves
+planning at once.
 """
 
 from __future__ import annotations
